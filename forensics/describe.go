@@ -21,6 +21,9 @@ func Describe(m *Model, e Entity) string {
 	case KindMount:
 		id, err := strconv.Atoi(e.ID)
 		if mount, ok := m.Mount(id); err == nil && ok {
+			if mount.ID < 0 {
+				return mount.MountPoint
+			}
 			return fmt.Sprintf("%s (mount %d)", mount.MountPoint, mount.ID)
 		}
 	case KindThread:
@@ -82,6 +85,12 @@ func describeSuperblock(m *Model, device string) string {
 		return "superblock " + device
 	}
 	s := fmt.Sprintf("%s (superblock %s)", fsfamily.Label(list[0].FSType, list[0].Source), device)
+	switch m := list[0]; {
+	case m.ID < 0 && m.FSType == "":
+		s = "file system at " + m.MountPoint
+	case m.ID < 0:
+		s = fsfamily.Label(m.FSType, m.Source)
+	}
 	if h, ok := m.Health(device); ok && h.Status != mounts.StatusOK && h.Status != mounts.StatusNotProbed {
 		s += ": " + statusWords(h)
 	}

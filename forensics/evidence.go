@@ -181,6 +181,12 @@ func otherProgram(e *Evidence) (program string) {
 	return program
 }
 
+// SawAll says whether a source was read completely: a part of it does not show what there is not.
+func (e *Evidence) SawAll(source string) bool {
+	ok, _ := e.Saw(source)
+	return ok && !slices.ContainsFunc(e.Coverage, func(s Source) bool { return s.Source == source && s.Status == SourceTruncated })
+}
+
 // Cover records how reading a source went; a second record of the same source replaces the first.
 func (e *Evidence) Cover(s Source) {
 	for i := range e.Coverage {
@@ -195,10 +201,7 @@ func (e *Evidence) Cover(s Source) {
 // wholePodList says whether the kubelet's list was read completely: a pod that is missing in a part of it may exist.
 func (e *Evidence) wholePodList() (bool, string) {
 	ok, why := e.Saw(SourceKubeletPods)
-	cut := slices.ContainsFunc(e.Coverage, func(s Source) bool {
-		return s.Source == SourceKubeletPods && s.Status == SourceTruncated
-	})
-	if cut {
+	if ok && !e.SawAll(SourceKubeletPods) {
 		return false, "it is incomplete"
 	}
 	return ok, why

@@ -29,6 +29,8 @@ It reads:
   - the kubelet's list of pods (/pods)
   - API objects (kubectl get pods,nodes,pvc,pv -A -o json)
   - logs of the kubelet, the kernel and the controller manager, in every form
+  - what tools print, also between other lines: mount, findmnt, df, ps, errors
+    of df or ls; kernel stacks (/proc/PID/stack, sysrq-w, hung tasks)
 
 A file may be compressed (gzip, zstd, bzip2, xz). Of archives (tar, zip) and
 directories, analyze reads all files: must-gather, kubectl cluster-info dump,

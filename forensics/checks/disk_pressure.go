@@ -75,6 +75,9 @@ func fullFinding(p *forensics.Pass, f eviction.FileSystem, what string) forensic
 		ConfidenceWhy: "statfs reports these figures",
 		Remedies:      diskview.Remedies(p, f),
 	}
+	if strings.HasPrefix(f.Device, "/") {
+		found.Confidence, found.ConfidenceWhy = forensics.Likely, "df printed these figures; they may have changed since"
+	}
 	if kubeletWrites(d, f) {
 		found.Severity = forensics.Critical
 		found.Detail += diskview.Reclaim(p, f)

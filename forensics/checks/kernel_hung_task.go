@@ -23,8 +23,8 @@ var kernelHungTask = forensics.Check{
 	Title: "The kernel reports a hung task",
 	Doc: `"INFO: task X:PID blocked for more than 120 seconds" (kernel/hung_task.c): a task in uninterruptible sleep, usually on a disk or a
 file system. The kernel repeats the line every 120 s, but writes ten at most (kernel.hung_task_warnings), so that silence proves nothing.
-Waits that SIGKILL ends, such as those for NFS and FUSE, are never reported. If the log shows one disk or server in trouble, it is the
-likely cause. Threads that were read while they waited are left to thread-blocked.`,
+Waits that SIGKILL ends, such as those for NFS and FUSE, are never reported. The stack below the line shows what the task waits for. If the
+log shows one disk or server in trouble that this can be, it is the likely cause. Threads that were read while they waited are left to thread-blocked.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -39,8 +39,13 @@ likely cause. Threads that were read while they waited are left to thread-blocke
 				i.Current = true
 			}
 			f := hungTaskFinding(p, i)
-			p.ReportAlike("hung task", func(n int) string {
-				return findings.Plural(n, "task") + " hung in the kernel: blocked for more than 2 min"
+			t, _ := traceOf(p, i.Events[len(i.Events)-1])
+			p.ReportAlike([2]string{"hung task", t.Wait.FS}, func(n int) string {
+				title := findings.Plural(n, "task") + " hung in the kernel: blocked for more than 2 min"
+				if t.Wait.FS != "" {
+					title += " in " + t.Wait.FS
+				}
+				return title
 			}, f)
 		}
 	},
@@ -89,8 +94,16 @@ func hungTaskFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 			f.Since = &since
 		}
 	}
-	f.Detail = findings.Sentences(f.Detail, "The stack that the kernel writes below the line shows what the task waits for.")
-	if cause, ok := blamed(p, i); ok {
+	t, traced := traceOf(p, e)
+	if traced {
+		f.Title = headline.Fit(f.Title + stall.OnWhat(p, t))
+		f.Because = forensics.Causes(p.Model, forensics.ThreadEntity(t))
+		f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("Its stack shows that it waits in %s. %s", t.Wait.Function, t.Wait.Meaning)+waitFacts(t))
+		f.Refs = append(f.Refs, stall.ThreadRef(t))
+	} else {
+		f.Detail = findings.Sentences(f.Detail, "The stack that the kernel writes below the line shows what the task waits for.")
+	}
+	if cause, ok := blamed(p, i, t.Wait); ok {
 		f.Because = []forensics.Entity{cause}
 		f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("At the same time, %s was in trouble: the likely cause.", cause))
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the kernel log shows the task, and one disk or server in trouble at that time"
@@ -101,10 +114,28 @@ func hungTaskFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 	return f
 }
 
+// traceOf is the thread of a message, with the stack that the kernel wrote below it.
+func traceOf(p *forensics.Pass, e logs.Event) (procs.Thread, bool) {
+	id := taskNumber(e.Process)
+	for _, t := range p.Evidence.Threads {
+		if t.Saved != "" && strconv.Itoa(t.TID) == id {
+			return t, true
+		}
+	}
+	return procs.Thread{}, false
+}
+
 // blamed is the only disk, file system or server that was in trouble within ten minutes of a hung task.
-func blamed(p *forensics.Pass, task incident.Incident) (cause forensics.Entity, ok bool) {
+func blamed(p *forensics.Pass, task incident.Incident, wait procs.Wait) (cause forensics.Entity, ok bool) {
 	const near = 10 * time.Minute
-	for _, list := range [][]incident.Incident{lostServers(p), failingDisks(p), failingFileSystems(p)} {
+	suspects := [][]incident.Incident{lostServers(p), failingDisks(p), failingFileSystems(p)}
+	switch wait.Kind {
+	case procs.WaitServer, procs.WaitRetry, procs.WaitFUSE:
+		suspects = suspects[:1]
+	case procs.WaitBlock, procs.WaitJournal:
+		suspects = suspects[1:]
+	}
+	for _, list := range suspects {
 		for _, i := range list {
 			lead := logview.Between(i.First, task.Last)
 			if i.First == nil || task.Last == nil || lead < -near.Seconds() || !i.Current && logview.Between(i.Last, task.First) > near.Seconds() {

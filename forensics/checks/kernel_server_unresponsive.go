@@ -40,7 +40,7 @@ func lostServers(p *forensics.Pass) []incident.Incident {
 	return forensics.Once(p, "lost servers", func() []incident.Incident {
 		kinds := []logs.Kind{logs.KindKernelNFSDown, logs.KindKernelNFSTimeout, logs.KindKernelCephDown, logs.KindKernelCephRejected, logs.KindKernelCIFSDown}
 		events := fsview.OfNoMount(p, "servers of no mount", kinds...)
-		probed, _ := p.Evidence.Saw(forensics.SourceHealth)
+		probed := p.Evidence.SawAll(forensics.SourceHealth)
 		if !probed {
 			events = logview.Events(p, kinds...)
 		}

@@ -2,14 +2,21 @@ package checks
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
+	"github.com/nodeforensics/nodeforensics/internal/headline"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -27,11 +34,15 @@ The kernel's own message about the thread ("blocked for more than 120 seconds") 
 kernel logs none about waits that a signal ends, such as those for NFS and FUSE.
 
 A goroutine dump alone shows such a wait, too. Other checks judge what the kubelet does on that stack. This one reports a
-goroutine of which the callers are cut off, if it provably has waited in a call on a file for at least a minute.`,
+goroutine of which the callers are cut off, if it provably has waited in a call on a file for at least a minute.
+
+Kernel stacks and process lists in saved texts show that a thread waited, not for how long. Those that wait for a server are
+reported as likely, and other waits if three threads have them. Tasks that the kernel reported as hung are left to kernel-hung-task.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceThreads, forensics.SourceGoroutines}},
 	Run: func(p *forensics.Pass) {
 		reportCutStacks(p)
+		reportSaved(p)
 		if ok, why := p.Evidence.Saw(forensics.SourceThreads); !ok {
 			p.Unjudged("the threads were not read: %s", why)
 			return
@@ -86,6 +97,120 @@ func reportCutStacks(p *forensics.Pass) {
 	f.Severity, f.Because = forensics.Warning, nil
 	f.Detail = findings.Sentences(f.Detail, "The dump is cut: what called it is not known.")
 	p.Report(f)
+}
+
+// reportSaved reports threads that only a saved text shows: together those that wait for one file system.
+func reportSaved(p *forensics.Pass) {
+	reported := map[string]bool{}
+	for _, e := range logview.Events(p, logs.KindKernelHungTask) {
+		reported[taskNumber(e.Process)] = true
+	}
+	groups, order := map[string][]procs.Thread{}, []string{}
+	for _, t := range p.Evidence.Threads {
+		if t.Saved == "" || t.PID != 0 && reported[strconv.Itoa(t.TID)] {
+			continue
+		}
+		key := t.Device
+		if key == "" && savedWhere(t.Wait) != "" {
+			key = "waits" + savedWhere(t.Wait)
+		}
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], t)
+	}
+	for _, key := range order {
+		p.Report(savedFinding(p, groups[key]))
+	}
+}
+
+func savedFinding(p *forensics.Pass, list []procs.Thread) forensics.Finding {
+	t := list[0]
+	var names []string
+	for _, other := range list {
+		names = findings.Union(names, []string{savedName(other)})
+	}
+	who, verb := names[0], " is"
+	if more := len(list) - 1; more > 0 {
+		who, verb = fmt.Sprintf("%s and %d more", who, more), " are"
+	}
+	title := who + verb + " blocked in the kernel"
+	server := savedWhere(t.Wait)
+	if server != "" {
+		title = server + " does not respond: " + who + verb + " blocked"
+	} else if fs := t.Wait.FS; fs != "" && !slices.ContainsFunc(list, func(t procs.Thread) bool { return t.Wait.FS != fs }) {
+		title += " in " + fs
+	}
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: forensics.ThreadEntity(t), Confidence: forensics.Likely,
+		Effect: who + verb + " blocked", Title: headline.Fit(title),
+		ConfidenceWhy: "the text shows the wait, and not for how long; whether it has ended since is not known",
+		Detail:        findings.Sentences("Blocked: "+findings.Some(names)+".", t.Wait.Meaning) + waitFacts(t),
+	}
+	for _, other := range list[:min(len(list), findings.MaxQuoted)] {
+		f.Refs = append(f.Refs, stall.ThreadRef(other))
+		if uid, _ := forensics.PodOf(other.Path); uid != "" {
+			f.Pods = findings.Union(f.Pods, []string{uid})
+		}
+	}
+	if t.Wait.Kind == procs.WaitOtherDisk && t.Device == "" {
+		f.Confidence = forensics.Possible
+	}
+	look := forensics.Remedy{
+		Action: remedy.ActionLook, Instruction: "On the node, check first that it still waits: cat /proc/PID/stack of the blocked processes, twice",
+		Why: "a wait that has ended needs no step; the same stack twice shows that it has not", Risk: "none: read-only",
+	}
+	if t.PID != 0 {
+		look = remedy.Run(look, remedy.ActionLook, "cat", fmt.Sprintf("/proc/%d/stack", t.PID))
+		look.OnlyIf = "on the node, check first: the process still exists"
+	}
+	f.Remedies = []forensics.Remedy{look}
+	mounted := p.Model.MountsOf(t.Device)
+	if len(mounted) == 0 {
+		if server != "" {
+			f.Remedies = append(f.Remedies, incident.Look("shows which mounts are of this kind. It reads no mount", "cat", "/proc/self/mountinfo"))
+		}
+		return f
+	}
+	s := fsview.Superblock{Device: t.Device, Mounts: mounted}
+	f.Subject = s.Entity()
+	f.Title = headline.Fit(s.Label() + " does not respond: " + who + verb + " blocked")
+	f.Detail = findings.Sentences(f.Detail, "The path or the only such file system of the text is "+s.Label()+", mounted at "+s.Where()+".")
+	f.Pods = findings.Union(f.Pods, p.Model.PodsOf(t.Device))
+	for _, r := range hungRemedies(p, s) {
+		if !strings.HasPrefix(r.OnlyIf, "on the node, check first") {
+			r.OnlyIf = strings.TrimSuffix("on the node, check first: the processes still wait; "+r.OnlyIf, "; ")
+		}
+		f.Remedies = append(f.Remedies, r)
+	}
+	return fsview.WithKernel(p, mounted[0], f)
+}
+
+// savedName is "umount.nfs4 (pid 9120)", as far as the text names the thread.
+func savedName(t procs.Thread) string {
+	switch {
+	case t.PID == 0:
+		return "a process"
+	case t.Comm == "":
+		return fmt.Sprintf("process %d", t.PID)
+	}
+	return fmt.Sprintf("%s (pid %d)", t.Comm, t.PID)
+}
+
+// savedWhere is the server that a wait is for, where no mount is known; "" for other waits.
+func savedWhere(w procs.Wait) string {
+	switch w.Kind {
+	case procs.WaitServer, procs.WaitRetry:
+		if w.FS != "" {
+			return fsfamily.Label(w.FS, "") + " server"
+		}
+		return "File server"
+	case procs.WaitFUSE:
+		return "FUSE server"
+	case procs.WaitAutofs:
+		return "Automounter"
+	}
+	return ""
 }
 
 // noHang says that a wait ends by itself, or when another program is done.

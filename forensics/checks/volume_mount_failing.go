@@ -104,6 +104,10 @@ func brokenDrivers(p *forensics.Pass) (found []volumeOperation) {
 	return found
 }
 
+// longRetry is a delay in seconds that shows many failures: the kubelet begins with half a second and doubles it each time, up to 122 s
+// (pkg/util/goroutinemap/exponentialbackoff).
+const longRetry = 60
+
 // report reports the operations, "mounted" or "attached" being what they failed to do, and notes their pods.
 func (list volumeOperations) report(p *forensics.Pass, done string, pods map[string]bool) {
 	for _, o := range list {
@@ -112,7 +116,7 @@ func (list volumeOperations) report(p *forensics.Pass, done string, pods map[str
 			pods[o.PodUID] = true
 		}
 		current := logview.Within(o.Failed, logview.KubeletEnd(p), max(150*time.Second, time.Duration(2*o.RetrySeconds)*time.Second))
-		f := o.finding(p, done, current && o.Failures >= logview.FewFailures)
+		f := o.finding(p, done, current && (o.Failures >= logview.FewFailures || o.RetrySeconds >= longRetry))
 		what := [2]string{o.Code, logview.DriverOf(o.Subject)}
 		p.ReportAlike(what, func(n int) string {
 			title := findings.Plural(n, "volume") + " cannot be " + done

@@ -88,9 +88,9 @@ func (f FileSystem) UsagePercent() int {
 // Full says that only root can still write: no space or no inode is left.
 func (f FileSystem) Full() (what string, full bool) {
 	switch {
-	case f.Error != "" || f.CapacityBytes == 0:
+	case f.Error != "":
 		return "", false
-	case f.AvailableBytes == 0:
+	case f.CapacityBytes > 0 && f.AvailableBytes == 0:
 		return "space", true
 	case f.Inodes > 0 && f.InodesFree == 0:
 		return "inodes", true

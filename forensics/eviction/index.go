@@ -56,7 +56,7 @@ func (x *Index) Of(role string) (FileSystem, bool) {
 		return FileSystem{}, false
 	}
 	f, ok := x.fileSystems[p.Device]
-	return f, ok && f.Error == "" && f.CapacityBytes > 0
+	return f, ok && f.Error == "" && (f.CapacityBytes > 0 || f.Inodes > 0)
 }
 
 // PlacesOn are the places on a file system.
@@ -102,6 +102,9 @@ func (x *Index) allReaches() map[string][]Reach {
 				continue
 			}
 			r.Have, r.Limit = f.InodesFree, t.limit(f.Inodes)
+		}
+		if !t.Inodes() && f.CapacityBytes == 0 {
+			continue // only its inodes are known
 		}
 		r.Met = r.Have < r.Limit
 		all[f.Device] = append(all[f.Device], r)

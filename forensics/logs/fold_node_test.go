@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/errno"
 )
 
 // kp is a line of another process, or of another day.
@@ -296,7 +298,7 @@ func TestErrnoInManyLanguages(t *testing.T) {
 		"error reading subPath: it is fine":                   "",
 		"unable to find the occupation of the volume service": "",
 	} {
-		if got := errno(text); got != want {
+		if got := errno.Of(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

@@ -20,7 +20,8 @@ import (
 
 // A Mount is one line of /proc/PID/mountinfo (proc_pid_mountinfo(5), Linux 2.6.26).
 type Mount struct {
-	// ID names the mount within the running kernel until it is unmounted; ids are used again.
+	// ID names the mount within the running kernel until it is unmounted; ids are used again. It is negative if the kernel's is not
+	// known: the mount is from the output of mount(8), and Device is then the source or the mount point.
 	ID int `json:"id"`
 	// ParentID is the mount that this one is mounted on. The parent may be outside the table (chroot, pivot_root).
 	ParentID int `json:"parent_id"`

@@ -39,6 +39,9 @@ type Thread struct {
 	Same           bool    `json:"same,omitempty"`
 	Gone           bool    `json:"gone,omitempty"`
 	SampledSeconds float64 `json:"sampled_seconds,omitempty"`
+	// Saved is where a text shows the thread that somebody saved or pasted ("ps.txt:12"), absent for one that was read on the node.
+	// How long it has waited is then mostly not known.
+	Saved string `json:"saved,omitempty"`
 	// Switches are voluntary plus involuntary context switches at the first reading.
 	Switches uint64 `json:"context_switches,omitempty"`
 }

@@ -41,13 +41,14 @@ func (r *reader) addLog(ctx context.Context, f File, content Content, text *bufi
 	if strings.Contains(f.Name, "controller-manager") {
 		src.Origin = "kube-controller-manager"
 	}
+	_, small := content.(*inMemory)
 	if searched := false; r.opt.Only == "" {
 		src.Copy = func() io.WriteCloser {
 			if searched {
 				return nil
 			}
 			searched = true
-			return r.findDumps(f.Name)
+			return r.findStacks(f.Name, small)
 		}
 	}
 	r.logs.Add(ctx, src)
@@ -91,15 +92,21 @@ func (r *reader) readLogs(ctx context.Context) {
 		return
 	}
 	r.stories = stories
+	for i, p := range r.parts {
+		if p.system != nil && p.node == "" {
+			r.parts[i].node = nodeOf[p.file]
+		}
+	}
 	for _, found := range r.inLog {
 		r.parts = append(r.parts, part{found.file, nodeOf[found.file], forensics.Evidence{Dumps: found.dumps, Coverage: []forensics.Source{{
 			Source: forensics.SourceGoroutines + ":" + found.file, Status: forensics.SourceRead, Detail: "found in the log",
-		}}}})
+		}}}, nil})
 	}
 }
 
-// findDumps looks for goroutine dumps in what is written, until it is closed.
-func (r *reader) findDumps(name string) io.WriteCloser {
+// findStacks looks for goroutine dumps and for kernel stacks in what is written, until it is closed. Kernel stacks of a small text were
+// found before.
+func (r *reader) findStacks(name string, small bool) io.WriteCloser {
 	out, in := io.Pipe()
 	done := make(chan []forensics.Dump, 1)
 	go func() {
@@ -107,7 +114,15 @@ func (r *reader) findDumps(name string) io.WriteCloser {
 		_, _ = io.Copy(io.Discard, out)
 		done <- dumps
 	}()
-	return &finder{in, func() {
+	var kernel logStacks
+	if !small {
+		kernel = newLogStacks(name)
+	}
+	return &finder{in, kernel, func() {
+		if !small {
+			kernel.end()
+			r.addSystem(name, "", kernel.to)
+		}
 		if dumps := <-done; len(dumps) > 0 {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -118,7 +133,15 @@ func (r *reader) findDumps(name string) io.WriteCloser {
 
 type finder struct {
 	*io.PipeWriter
-	found func()
+	kernel logStacks
+	found  func()
+}
+
+func (f *finder) Write(text []byte) (int, error) {
+	if f.kernel.stackReader != nil {
+		f.kernel.write(text)
+	}
+	return f.PipeWriter.Write(text)
 }
 
 // Close waits for what was found.

@@ -42,6 +42,20 @@ func nodeOf(path string, head []byte) string {
 type nodeEvidence struct {
 	names []string
 	forensics.Evidence
+	system systemText
+}
+
+// take adds what a file says.
+func (n *nodeEvidence) take(p part) {
+	n.Merge(p.Evidence)
+	n.system.take(p.system)
+}
+
+// whole joins what tools of the system have printed, and is the evidence then.
+func (n *nodeEvidence) whole() forensics.Evidence {
+	n.setName()
+	n.system.addTo(&n.Evidence)
+	return n.Evidence
 }
 
 func (n *nodeEvidence) is(name string) bool {
@@ -51,7 +65,7 @@ func (n *nodeEvidence) is(name string) bool {
 func newNodeEvidence(names ...string) *nodeEvidence {
 	e := forensics.NewEvidence()
 	e.Root, e.Schema = "saved files", forensics.EvidenceSchema
-	return &nodeEvidence{names, e}
+	return &nodeEvidence{names: names, Evidence: e}
 }
 
 // byNode puts together what the files say, each node's apart.
@@ -70,13 +84,12 @@ func (r *reader) byNode() []forensics.Evidence {
 			all = nodes[0]
 		}
 		for _, p := range r.parts {
-			all.Merge(p.Evidence)
+			all.take(p)
 		}
 		for _, s := range r.stories {
 			all.addStory(s)
 		}
-		all.setName()
-		return []forensics.Evidence{all.Evidence}
+		return []forensics.Evidence{all.whole()}
 	}
 	rest := newNodeEvidence()
 	for _, p := range r.parts {
@@ -90,9 +103,9 @@ func (r *reader) byNode() []forensics.Evidence {
 			if n == nil {
 				n = rest
 			}
-			n.Merge(p.Evidence)
+			n.take(p)
 		default:
-			n.Merge(p.Evidence)
+			n.take(p)
 		}
 	}
 	for _, s := range r.stories {
@@ -104,9 +117,9 @@ func (r *reader) byNode() []forensics.Evidence {
 	}
 	var all []forensics.Evidence
 	for _, n := range nodes {
-		n.setName()
-		all = append(all, n.Evidence)
+		all = append(all, n.whole())
 	}
+	rest.system.addTo(&rest.Evidence)
 	if len(rest.Coverage) > 0 {
 		all = append(all, rest.Evidence)
 	}

@@ -1,6 +1,6 @@
 // Package read recognises saved files by their content and adds them to the evidence: evidence and report JSON of
 // nodeforensics, goroutine dumps in every form, a mount table (/proc/PID/mountinfo), the kubelet's list of pods, objects
-// of the API (kubectl get -o json), and logs in any form. All may be compressed (gzip, zstd, bzip2, xz), and members of
+// of the API (kubectl get -o json), and logs in any form, and what tools of the system print (mount, findmnt, df, ps, kernel stacks), also between other lines. All may be compressed (gzip, zstd, bzip2, xz), and members of
 // archives (tar, zip) or of directories.
 //
 // [Files] reads whole files, of one node or of several. The other functions parse one kind, whose source is known, into evidence
@@ -159,6 +159,7 @@ type reader struct {
 type part struct {
 	file, node string
 	forensics.Evidence
+	system *systemText // what is joined when all was read; nil for most files
 }
 
 func (r *reader) files(ctx context.Context, files []File) {
@@ -182,8 +183,18 @@ func (r *reader) add(e forensics.Evidence) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed {
-		r.parts = append(r.parts, part{r.file, r.node, e})
+		r.parts = append(r.parts, part{r.file, r.node, e, nil})
 	}
+}
+
+// addSystem takes over what tools of the system have printed in a file, and says whether that was anything.
+func (r *reader) addSystem(file, node string, x *systemText) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed && x.seen != nil {
+		r.parts = append(r.parts, part{file: file, node: node, system: x})
+	}
+	return x.seen != nil
 }
 
 // counter counts the bytes that are read.

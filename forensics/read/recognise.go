@@ -52,6 +52,12 @@ func (r *reader) read(ctx context.Context, f File) (got Result, isLog bool) {
 		b.head = unpackedHead(head)
 	}
 	r.file, r.node = f.Name, nodeOf(f.Name, b.head)
+	system := false
+	if small, ok := content.(*inMemory); ok && !b.isJSON() && r.opt.Only == "" {
+		x := &systemText{}
+		x.readText(f.Name, io.NewSectionReader(small, 0, small.Size()))
+		system = r.addSystem(f.Name, r.node, x)
+	}
 	known, ok := recognise(b)
 	switch asLog := ok && known.add == nil; {
 	case asLog && r.opt.Only != forensics.SourceGoroutines, r.opt.Only == forensics.SourceLogs && !f.member:
@@ -84,6 +90,9 @@ func (r *reader) read(ctx context.Context, f File) (got Result, isLog bool) {
 		got.Kind, got.Used, got.Err = r.unlabelled(ctx, d)
 	default:
 		got.Kind, got.Used, got.Err = r.dumps(d)
+		if !got.Used && system {
+			got = Result{Name: f.Name, Kind: "system", Used: true}
+		}
 	}
 	return got, false
 }

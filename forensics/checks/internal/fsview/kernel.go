@@ -159,8 +159,7 @@ func OfNoMount(p *forensics.Pass, name string, kinds ...logs.Kind) []logs.Event 
 // KnowsMounts says whether the mounts of the node were read. Then what the kernel says of a server or device of no mount is about a past
 // mount, or about one that the node does not use.
 func KnowsMounts(p *forensics.Pass) bool {
-	seen, _ := p.Evidence.Saw(forensics.SourceMounts)
-	return seen && len(p.Evidence.Mounts.Mounts) > 0
+	return p.Evidence.SawAll(forensics.SourceMounts) && len(p.Evidence.Mounts.Mounts) > 0
 }
 
 // MountOf is the first mount whose server a message names.

@@ -37,6 +37,9 @@ func statusFinding(p *forensics.Pass, s Superblock, title, detail string, remedi
 		f.Refs = append(f.Refs, refs...)
 	}
 	f.ConfidenceWhy = "observed directly"
+	if s.Saved() {
+		f.ConfidenceWhy = "a tool printed the error; whether it is still so is not known"
+	}
 	f.Remedies = remedies
 	switch s.Health.Status {
 	case mounts.StatusDisconnected, mounts.StatusStale, mounts.StatusIOError:

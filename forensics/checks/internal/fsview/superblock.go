@@ -69,6 +69,9 @@ func (s Superblock) Mount() mounts.Mount {
 // Label names the file system as its owner knows it: "CephFS 10.0.0.5:6789:/k8s", "s3fs at /mnt/data".
 func (s Superblock) Label() string {
 	m := s.Mount()
+	if m.FSType == "" && s.Device == m.MountPoint { // a text names nothing else
+		return "File system at " + m.MountPoint
+	}
 	if m.FSType == "" {
 		return "File system " + s.Device + " at " + m.MountPoint
 	}
@@ -84,12 +87,19 @@ func label(m mounts.Mount) string {
 	return text
 }
 
+// Saved says that the file system is known by a text alone that somebody saved.
+func (s Superblock) Saved() bool { return len(s.Mounts) > 0 && s.Mounts[0].ID < 0 }
+
 // Where lists its mount points.
 func (s Superblock) Where() string {
 	const most = 3
 	var points []string
 	for _, m := range s.Mounts[:min(len(s.Mounts), most)] {
-		points = append(points, fmt.Sprintf("%s (mount %d)", m.MountPoint, m.ID))
+		point := m.MountPoint
+		if m.ID > 0 {
+			point += fmt.Sprintf(" (mount %d)", m.ID)
+		}
+		points = append(points, point)
 	}
 	text := strings.Join(points, ", ")
 	if more := len(s.Mounts) - most; more > 0 {
@@ -127,7 +137,7 @@ func (s Superblock) ref() forensics.Ref {
 func (s Superblock) refs() []forensics.Ref {
 	refs := []forensics.Ref{s.ref()}
 	m := s.Mount()
-	if m.FSType != "" {
+	if m.FSType != "" && m.ID > 0 {
 		refs = append(refs, forensics.Ref{
 			Source:  fmt.Sprintf("%s:%d", forensics.SourceMounts, m.ID),
 			Excerpt: fmt.Sprintf("%d %d %s %s %s %s - %s %s %s", m.ID, m.ParentID, m.Device, m.Root, m.MountPoint, m.Options, m.FSType, m.Source, m.SuperOptions),
@@ -138,10 +148,14 @@ func (s Superblock) refs() []forensics.Ref {
 
 // Finding is the part that all findings about a file system share.
 func (s Superblock) Finding(p *forensics.Pass, severity forensics.Severity, title string) forensics.Finding {
-	return forensics.Finding{
+	f := forensics.Finding{
 		Severity: severity, Title: title, Subject: s.Entity(), Confidence: forensics.Certain, Since: s.Health.Since,
 		Refs: s.refs(), Pods: p.Model.PodsOf(s.Device),
 	}
+	if s.Saved() {
+		f.Confidence = forensics.Likely
+	}
+	return f
 }
 
 // Behind says what the kernel's tables show of the server or disk, "" if they show nothing, and where that was read.

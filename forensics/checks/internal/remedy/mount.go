@@ -15,6 +15,10 @@ import (
 // what is in the host's own table is unmounted by its path: what another namespace has at that path is another mount.
 func Unmount(p *forensics.Pass, m mounts.Mount, r forensics.Remedy, options ...string) forensics.Remedy {
 	r.Action = cmp.Or(r.Action, ActionUnmount)
+	if m.ID < 0 && IsPath(m.MountPoint) && m.MountPoint != "/" { // by a table without ids
+		r.OnlyIf = strings.TrimSuffix("on the node, check first: grep -F ' "+m.MountPoint+" ' /proc/self/mountinfo still shows it; every writer of the volume has ended; "+r.OnlyIf, "; ")
+		return Run(r, r.Action, append(append([]string{"umount"}, options...), m.MountPoint)...)
+	}
 	host, here := p.Model.Host().ByID(m.ID)
 	if !IsPath(m.MountPoint) || m.MountPoint == "/" || !here || host.MountPoint != m.MountPoint || host.Device != m.Device {
 		return Tell(r, r.Action, fmt.Sprintf("Ask the owner of the mount to unmount %s: mount %d is not in the mount namespace of the host and cannot be unmounted from there",
@@ -91,7 +95,7 @@ func UnmountDead(p *forensics.Pass, m mounts.Mount) forensics.Remedy {
 	r := forensics.Remedy{
 		Action: ActionDetach,
 		Why:    "the mount answers every call with an error and does not recover; without it the kubelet can finish the pod or mount the volume again",
-		OnlyIf: "the pods that use " + m.Source + " have been stopped or can be restarted",
+		OnlyIf: "the pods that use " + cmp.Or(m.Source, "it") + " have been stopped or can be restarted",
 		Risk:   "unwritten data is already lost; mounts below it are detached, too",
 	}
 	if IsSMB(m) {

@@ -17,7 +17,8 @@ type Waiter struct {
 	forensics.WaitAtLeast
 }
 
-// Waiters lists the threads that wait for a file system ("" is any) and still waited at the second reading, longest first.
+// Waiters lists the threads that wait for a file system ("" is any) and still waited at the second reading, longest first. Those that only
+// a text shows are left out: see [Saved].
 func Waiters(p *forensics.Pass, device string) []Waiter {
 	return forensics.Once(p, "waiters "+device, func() []Waiter { return findWaiters(p, device) })
 }
@@ -29,7 +30,7 @@ func findWaiters(p *forensics.Pass, device string) []Waiter {
 		threads = p.Model.ThreadsIn(device)
 	}
 	for _, t := range threads {
-		if t.Gone || device != "" && !waitsFor(p, t, device) {
+		if t.Gone || t.Saved != "" || device != "" && !waitsFor(p, t, device) {
 			continue
 		}
 		found = append(found, Waiter{t, p.Model.Waited(t)})

@@ -1,0 +1,152 @@
+package read
+
+import (
+	"bytes"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/errno"
+	"github.com/nodeforensics/nodeforensics/internal/octal"
+)
+
+// A mountReader reads mount tables: mount(8), /proc/mounts, /proc/PID/mountinfo, findmnt(8).
+type mountReader struct {
+	to   *systemText
+	name string
+	// columns are those of findmnt, if a heading named them.
+	columns []string
+}
+
+var (
+	// "10.0.0.5:/export on /mnt type nfs4 (rw,relatime,…)"
+	mountLine = regexp.MustCompile(`^(.*\S) on (/.*?) type ([a-z][\w.-]*) \(([^()]*(?:\([^()]*\)[^()]*)*)\)(?: \[.*\])?$`)
+	// "10.0.0.5:/export /mnt nfs4 rw,relatime,… 0 0"
+	procMounts = regexp.MustCompile(`^(\S+) (/\S*) ([a-z][\w.-]*) ((?:rw|ro)(?:,\S*)?) \d \d$`)
+	mountinfo  = regexp.MustCompile(`^\d+ \d+ \d+:\d+ \S+ /\S* (?:rw|ro)\S* .*- \S+ \S+ (?:rw|ro)`)
+	// tree are what findmnt draws before a target.
+	tree = strings.NewReplacer("├─", "", "└─", "", "│ ", "", "│", "", "|-", "", "`-", "")
+)
+
+func (r *mountReader) line(s string, _ int) {
+	text := strings.TrimSpace(s)
+	switch {
+	case !strings.Contains(text, "/"):
+		r.heading(text)
+		return
+	case r.columns == nil && !strings.Contains(text, "rw") && !strings.Contains(text, "ro"):
+		return
+	case strings.Contains(text, " on ") && strings.HasSuffix(strings.TrimRight(text, "]"), ")"):
+		if m := mountLine.FindStringSubmatch(text); m != nil {
+			r.add(mounts.Mount{Source: m[1], MountPoint: m[2], FSType: m[3], Options: m[4]})
+			return
+		}
+	case mountinfo.MatchString(text):
+		list, _ := mounts.Parse(bytes.NewReader([]byte(text)))
+		for _, m := range list {
+			r.add(m)
+		}
+		return
+	}
+	if n := len(text); n < 4 || text[n-2] != ' ' {
+		r.findmnt(text)
+	} else if m := procMounts.FindStringSubmatch(text); m != nil {
+		r.add(mounts.Mount{Source: plain(m[1]), MountPoint: plain(m[2]), FSType: plain(m[3]), Options: m[4]})
+	}
+}
+
+// plain undoes the escapes of /proc/mounts.
+func plain(s string) string { return string(octal.Unescape([]byte(s))) }
+
+// heading remembers the columns of findmnt.
+func (r *mountReader) heading(text string) {
+	words := strings.Fields(text)
+	switch {
+	case len(words) > 1 && words[0] == "TARGET":
+		r.columns = words
+	case text != "" && r.columns != nil && !strings.ContainsAny(text, "├└│"):
+		r.columns = nil
+	}
+}
+
+// options begin with whether a file system can be written.
+var mountOptions = regexp.MustCompile(`^(?:rw|ro)(?:,\S*)?$`)
+
+// findmnt reads "└─/mnt  10.0.0.5:/export  nfs4  rw,relatime,…": by the heading, or without one the usual columns.
+func (r *mountReader) findmnt(text string) {
+	if text[0] != '/' && !strings.ContainsAny(text[:min(len(text), 16)], "├└│|`") {
+		return
+	}
+	text = strings.TrimSpace(tree.Replace(text))
+	words := strings.Fields(text)
+	columns := r.columns
+	if columns == nil {
+		columns = []string{"TARGET", "SOURCE", "FSTYPE", "OPTIONS"}
+	}
+	if len(words) != len(columns) || words[0] == "" || words[0][0] != '/' {
+		return
+	}
+	var m mounts.Mount
+	for i, c := range columns {
+		switch c {
+		case "TARGET":
+			m.MountPoint = words[i]
+		case "SOURCE":
+			m.Source, _, _ = strings.Cut(words[i], "[") // of a bind mount: the directory in brackets
+		case "FSTYPE":
+			m.FSType = words[i]
+		case "OPTIONS", "FS-OPTIONS", "VFS-OPTIONS":
+			if !mountOptions.MatchString(words[i]) {
+				return
+			}
+			m.Options = words[i]
+		}
+	}
+	if m.FSType != "" && (r.columns != nil || m.Options != "") {
+		r.add(m)
+	}
+}
+
+func (r *mountReader) add(m mounts.Mount) {
+	if len(r.to.mounts) >= mostSaved || m.MountPoint == "" {
+		return
+	}
+	if m.Device == "" {
+		m.MountPoint, m.Root = path.Clean(m.MountPoint), "/"
+		m.Class = mounts.ClassOf(m.FSType)
+		m.Device = superblock(m)
+		if m.Class == mounts.ClassNetwork || m.Class == mounts.ClassFUSE {
+			m.SuperOptions = m.Options
+		}
+	}
+	r.to.mounts = append(r.to.mounts, m)
+	r.to.saw(forensics.SourceMounts, r.name)
+}
+
+// toolError is "df: '/mnt': Stale file handle", "ls: cannot access '/mnt/x': Transport endpoint is not connected".
+var toolError = regexp.MustCompile(`^(?:[-\w]+: (?:line \d+: )?)?(?:/\S*/)?(df|ls|stat|cp|mv|cat|du|find|rm|cd|test|touch|mkdir|rsync|tar|head|tail|umount|mountpoint|findmnt|chown|chmod): (?:[^/'‘"“]*)['‘"“]?(/[^'’"”:]*)['’"”]?: (\S.*)$`)
+
+// An errorReader finds what a tool says of a path of a file system that does not work.
+type errorReader struct {
+	to   *systemText
+	name string
+}
+
+func (r *errorReader) line(s string, _ int) {
+	x := r.to
+	i := strings.Index(s, "/")
+	if i < 4 || strings.LastIndex(s[:i], ": ") < 2 || s[0] < '-' || !strings.Contains(s[i:], ": ") || len(x.errors) >= mostSaved || errno.Of(s[i:]) == "" {
+		return
+	}
+	m := toolError.FindStringSubmatch(strings.TrimSpace(s))
+	if m == nil || strings.Contains(m[3], "`") { // a quotation in prose
+		return
+	}
+	switch code := errno.Of(m[3]); code {
+	case "ESTALE", "ENOTCONN", "ESHUTDOWN", "EHOSTDOWN", "EIO":
+		x.errors = append(x.errors, pathError{path.Clean(m[2]), code, strings.TrimRight(m[3], ". ")})
+		x.saw(forensics.SourceHealth, r.name)
+	}
+}

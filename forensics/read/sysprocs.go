@@ -1,0 +1,283 @@
+package read
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// A processRow is one line of ps(1).
+type processRow struct {
+	pid, tid int
+	state    string // "D+", "Ssl"
+	wchan    string
+	args     []string
+	// old says that it was started at least two minutes before, or on another day.
+	old   bool
+	saved string
+	text  string // that it is in, and the listing there
+	table int
+}
+
+func (p processRow) blocked() bool { return strings.HasPrefix(p.state, "D") }
+
+// kernel says whether it is a kernel thread, whose name ps writes in brackets.
+func (p processRow) kernel() bool {
+	return len(p.args) > 0 && strings.HasPrefix(p.args[0], "[") && strings.HasSuffix(p.args[len(p.args)-1], "]")
+}
+
+func (p processRow) comm() string {
+	if len(p.args) == 0 {
+		return ""
+	}
+	return strings.Trim(path.Base(p.args[0]), "-[]:")
+}
+
+// short says whether the program ends within a moment unless it waits for a file system.
+func (p processRow) short() bool {
+	switch name := p.comm(); name {
+	case "df", "ls", "stat", "umount", "mount", "fusermount", "fusermount3", "findmnt", "mountpoint", "lsof", "fuser", "test", "blkid", "readlink", "ionice", "nfsstat", "umount2":
+		return true
+	default:
+		return strings.HasPrefix(name, "umount.") || strings.HasPrefix(name, "mount.")
+	}
+}
+
+// paths are the arguments that are absolute paths of files, with the last one first for programs that mount.
+func (p processRow) paths() []string {
+	var list []string
+	for i, a := range p.args {
+		if _, value, ok := strings.Cut(a, "="); ok && strings.HasPrefix(value, "/") {
+			a = value
+		}
+		if i > 0 && strings.HasPrefix(a, "/") && !strings.HasPrefix(a, "//") && !strings.HasPrefix(a, "/dev/") {
+			list = append(list, path.Clean(a))
+		}
+	}
+	return list
+}
+
+// A processReader reads what ps(1) prints, with a heading, or by the columns that the command names.
+type processReader struct {
+	to      *systemText
+	name    string
+	columns []string
+	command int // the line of the command that named the columns
+	tables  int
+	strange int // lines since the last row
+}
+
+// isState says whether a column has the states of processes.
+func isState(column string) bool { return column == "STAT" || column == "S" || column == "STATE" }
+
+var (
+	psHeading = regexp.MustCompile(`^(?:[A-Z%][A-Z0-9%_]* +)+(?:CMD|COMMAND|ARGS|COMM|WCHAN)[A-Z ]*$|^PID\s.*\b(?:STAT|S|WCHAN)\b`)
+	psCommand = regexp.MustCompile(`\bps\b.*?\s-?\w*o[\s=]*['"]?([a-z0-9_%]+(?:[,:=][A-Za-z0-9_%]+)+)`)
+	psAux     = regexp.MustCompile(`^(\S+)\s+(\d+)\s+[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+(?:\?|\S+)\s+([DRSTtZIX][<NLsl+W]*)\s+(\S+)\s+\d+:\d\d\s+(\S.*)$`)
+	psState   = regexp.MustCompile(`^[DRSTtZIX][<NLsl+W]*$`)
+	elapsed   = regexp.MustCompile(`^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)$`)
+	onADay    = regexp.MustCompile(`^(?:[A-Z][a-z]{2} ?\d{1,2}|\d{4}|[A-Z][a-z]{2}\d{4})$`)
+)
+
+func (r *processReader) line(s string, number int) {
+	text := strings.TrimSpace(s)
+	if r.columns == nil && !strings.Contains(text, "PID") && !strings.Contains(text, "ps ") && !secondIsNumber(text) {
+		return
+	}
+	if m := psAux.FindStringSubmatch(text); m != nil {
+		r.add(processRow{pid: atoi(m[2]), state: m[3], old: onADay.MatchString(m[4]), args: strings.Fields(m[5])}, number)
+		return
+	}
+	if m := psCommand.FindStringSubmatch(text); m != nil {
+		r.columns = nil
+		for c := range strings.SplitSeq(m[1], ",") {
+			c, _, _ = strings.Cut(c, ":")
+			c, _, _ = strings.Cut(c, "=")
+			r.columns = append(r.columns, strings.ToUpper(c))
+		}
+		r.tables++
+		r.command = number
+		return
+	}
+	if psHeading.MatchString(text) && strings.Contains(text, "PID") {
+		columns := strings.Fields(text)
+		if slices.ContainsFunc(columns, isState) || r.columns == nil || number > r.command+3 {
+			r.columns = columns
+			r.tables++
+		}
+		return
+	}
+	if r.columns == nil {
+		return
+	}
+	if r.row(text, number) {
+		r.strange = 0
+	} else if r.strange++; r.strange > 3 { // the listing has ended
+		r.columns, r.strange = nil, 0
+	}
+}
+
+// secondIsNumber says whether the second word is a number, as in the rows of "ps aux".
+func secondIsNumber(s string) bool {
+	_, rest, ok := strings.Cut(s, " ")
+	word, _, more := strings.Cut(strings.TrimLeft(rest, " "), " ")
+	return ok && more && word != "" && strings.Trim(word, "0123456789") == ""
+}
+
+// row reads a line by the columns; the last one is the rest of the line.
+func (r *processReader) row(text string, number int) bool {
+	words := strings.Fields(text)
+	row, pid := processRow{}, false
+	for i, c := range r.columns {
+		if len(words) == 0 {
+			break
+		}
+		word := words[0]
+		words = words[1:]
+		switch c {
+		case "PID", "TGID":
+			n, err := strconv.Atoi(word)
+			if err != nil {
+				return false
+			}
+			row.pid, pid = n, true
+		case "TID", "LWP", "SPID":
+			row.tid = atoi(word)
+		case "STAT", "S", "STATE":
+			if !psState.MatchString(word) {
+				return false
+			}
+			row.state = word
+		case "WCHAN", "WCHAN32":
+			row.wchan = strings.Trim(word, "-?")
+		case "ELAPSED", "ETIME":
+			row.old = row.old || longer(word)
+		case "ETIMES":
+			row.old = row.old || atoi(word) >= 120
+		case "STARTED", "LSTART", "START", "STIME":
+			if len(word) == 3 && len(words) >= 4 && strings.Contains(words[2], ":") { // "Mon Jul 1 10:00:00 2024"
+				words = words[4:]
+			} else if len(word) == 3 && len(words) > 0 && onADay.MatchString(word+" "+words[0]) { // "Jun 02"
+				words, row.old = words[1:], true
+			}
+			row.old = row.old || onADay.MatchString(word)
+		case "CMD", "COMMAND", "ARGS", "COMM":
+			row.args = []string{word}
+			if i == len(r.columns)-1 {
+				row.args = append(row.args, words...)
+			}
+		}
+	}
+	if pid && row.state != "" {
+		r.add(row, number)
+	}
+	return pid
+}
+
+// longer says whether "[[dd-]hh:]mm:ss" is two minutes or more.
+func longer(etime string) bool {
+	m := elapsed.FindStringSubmatch(etime)
+	return m != nil && (atoi(m[1]) > 0 || atoi(m[2]) > 0 || atoi(m[3]) >= 2)
+}
+
+func (r *processReader) add(row processRow, number int) {
+	if row.comm() == "ps" || row.comm() == "grep" || row.comm() == "awk" || len(r.to.rows) >= 10*mostSaved {
+		return
+	}
+	row.saved, row.text, row.table = savedAt(r.name, number), r.name, r.tables
+	r.to.rows = append(r.to.rows, row)
+	r.to.saw(forensics.SourceThreads, r.name)
+}
+
+// waiting are the threads that wait for more than a moment, as far as the texts show that: each stack that somebody took of a
+// thread that waits for a server, hung tasks, and programs that have run for minutes and need none. On a busy node a few threads wait
+// for a disk at any moment, and a kernel thread for its journal.
+func (x *systemText) waiting() []procs.Thread {
+	var list, local []procs.Thread
+	for _, s := range x.stacks {
+		t := s.Thread
+		row := x.arguments(t.PID)
+		t.Comm = firstOf(t.Comm, row.comm())
+		if t.State == "" {
+			t.State = strings.TrimRight(row.state, "<NLsl+W")
+		}
+		switch {
+		case s.hung, s.Wait.Kind != procs.WaitUnknown && remote(s.Wait), row.short() && row.old:
+			list = append(list, t)
+		case !isKernelThread(t.Comm) && s.Wait.Kind != procs.WaitWriteback && s.Wait.Kind != procs.WaitFileLock:
+			local = append(local, t)
+		}
+	}
+	stacked := map[int]bool{}
+	for _, s := range x.stacks {
+		stacked[s.PID] = true
+	}
+	for _, row := range x.rows {
+		if stacked[row.pid] || row.kernel() {
+			continue
+		}
+		wait, ok := procs.ThreadWait(row.state[:1], row.wchan, "", nil)
+		if !ok {
+			continue
+		}
+		tid := row.tid
+		if tid == 0 {
+			tid = row.pid
+		}
+		t := procs.Thread{PID: row.pid, TID: tid, Comm: row.comm(), State: row.state[:1], WChan: row.wchan, Stack: []string{}, Wait: wait, Saved: row.saved}
+		switch {
+		case remote(wait) && (row.short() || x.selected(row)), row.blocked() && row.short() && row.old:
+			list = append(list, t)
+		case remote(wait), row.blocked() && (row.short() || x.selected(row)):
+			local = append(local, t)
+		}
+	}
+	if len(local) >= fewBlocked {
+		list = append(list, local...)
+	}
+	return list
+}
+
+// fewBlocked is how many threads wait at one moment in more than chance.
+const fewBlocked = 3
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// remote says whether a wait is one for a server.
+func remote(w procs.Wait) bool {
+	switch w.Kind {
+	case procs.WaitServer, procs.WaitRetry, procs.WaitFUSE, procs.WaitAutofs, procs.WaitFrozen:
+		return true
+	}
+	return false
+}
+
+// isKernelThread tells kernel threads of file systems and disks by their names.
+func isKernelThread(comm string) bool {
+	return slices.ContainsFunc([]string{"jbd2/", "kworker/", "xfsaild/", "kswapd", "khugepaged", "btrfs-", "flush-", "txg_", "md", "dm_", "loop", "nfsd"}, func(prefix string) bool {
+		return strings.HasPrefix(comm, prefix)
+	})
+}
+
+// selected says whether somebody chose the rows of a listing: all are in state D, or it is of one row.
+func (x *systemText) selected(row processRow) bool {
+	n := 0
+	for _, r := range x.rows {
+		if r.text == row.text && r.table == row.table {
+			if n++; !r.blocked() && !strings.HasPrefix(r.state, "Z") {
+				return false
+			}
+		}
+	}
+	return n > 0
+}

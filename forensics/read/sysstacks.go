@@ -1,0 +1,206 @@
+package read
+
+import (
+	"cmp"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+)
+
+// A savedStack is the kernel stack of one thread.
+type savedStack struct {
+	procs.Thread
+	// hung says that the kernel had reported the thread as a hung task: it is judged with that message.
+	hung bool
+	// sampled says that it is of a list of all threads in state D, of which some are there for a moment only.
+	sampled bool
+}
+
+// A stackReader reads kernel stacks: /proc/PID/stack, those that sysrq-w and sysrq-t write, those of hung tasks, and bt of crash(8).
+type stackReader struct {
+	to    *systemText
+	name  string
+	ofLog bool // only stacks of which the kernel's log names the task
+
+	now   savedStack
+	open  bool // now has a heading whose stack may follow
+	trace bool // "Call Trace:" was seen, so that frames are of the kernel's log
+	at    int  // the line of the heading
+	// above is the last line that is of no stack, at the line aboveAt.
+	above   string
+	aboveAt int
+	// hung is the hung task that was reported last, by its pid, for how many seconds.
+	hung struct{ pid, seconds, line int }
+}
+
+var (
+	// What stands before a message of the kernel.
+	kernelHead = regexp.MustCompile(`^(?:<\d+>)?(?:kern +:\w+ *: )?(?:[^\[\]]{0,80}?\bkernel: ?)?(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?|\[[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d(?: \d{4})?\] ?)?`)
+
+	frame      = regexp.MustCompile(`^\s*(?:\[<[0-9a-f]+>\]\s*)?(\? )?([A-Za-z_][\w.]*)\+0x[0-9a-f]+/0x[0-9a-f]+(?:\s+\[[\w ]+\])?$`)
+	address    = regexp.MustCompile(`^\s*\[<[0-9a-f]+>\] 0x[0-9a-f]+$`)
+	crashFrame = regexp.MustCompile(`^\s*#\d+ \[[0-9a-f]+\] (\w[\w.]*) at [0-9a-f]+`)
+	callTrace  = regexp.MustCompile(`^\s*[Cc]all [Tt]race:`)
+
+	// "task:umount state:D stack: 0 pid: 123 ppid: 1 flags:…", "umount  D ffff88… 0 123 1 0x00000080", "umount D 0 123 1 0x80"
+	newTask  = regexp.MustCompile(`^\s*task:(\S.*?)\s+state:(\w)\s+stack:\s*\d+\s+pid:\s*(\d+)`)
+	oldTask  = regexp.MustCompile(`^(\S.{0,15}?)\s+([DRSTtZIX])\s+(?:running task\s+|[0-9a-f]{8,16}\s+)?\d+\s+(\d+)\s+\d+\s+0x[0-9a-f]+$`)
+	hungTask = regexp.MustCompile(`INFO: task (.+):(\d+) blocked (?:in I/O wait )?for more than (\d+) seconds`)
+	// What else the kernel writes above a trace.
+	otherTrace = regexp.MustCompile(`^\s*(?:BUG: |WARNING: |watchdog: |rcu: |RIP: |Oops|general protection|Hardware name: |CPU: \d+ PID: |Sending NMI|NMI backtrace|\S+ invoked oom-killer|\S+: page allocation)`)
+
+	stackFile = regexp.MustCompile(`/proc/(\d+|self)(?:/task/(\d+))?/stack\b:?`)
+	crashPID  = regexp.MustCompile(`^\s*PID: (\d+)\s+TASK: \S+\s+CPU: \d+\s+COMMAND: "(.*)"`)
+	pidWord   = regexp.MustCompile(`(?i)\b(?:pid|tid|process|thread|task)\b[:=# ]*(\d{1,7})\b(?:[\s:,(\[-]+([A-Za-z][\w./:-]*)[)\]]?)?\W*$`)
+	pidName   = regexp.MustCompile(`^\W*(\d{2,7})[\s:,(\[-]+([A-Za-z][\w./:-]*)[)\]]?\W*$`)
+	namePID   = regexp.MustCompile(`^\W*([A-Za-z][\w./:-]*)[\s:,(\[-]+(\d{2,7})[)\]]?\W*$`)
+)
+
+func (r *stackReader) line(s string, number int) {
+	if !r.mayBe(s) {
+		if s != "" {
+			r.above, r.aboveAt = s, number
+		}
+		return
+	}
+	if m := stackFile.FindStringIndex(s); m != nil && !r.ofLog && strings.HasPrefix(s, "/proc/") && strings.Contains(s, "+0x") { // as grep writes it
+		if head := s[:m[1]]; head != r.above || !r.open {
+			r.end()
+			r.above, r.aboveAt = head, number
+		}
+		s = s[m[1]:]
+	}
+	text := s
+	if strings.Contains(s, "[") || strings.Contains(s, "kernel:") || strings.HasPrefix(s, "<") {
+		text = s[len(kernelHead.FindString(s)):]
+	}
+	switch m := frame.FindStringSubmatch(text); {
+	case m != nil && r.open:
+		if m[1] == "" { // "? " marks what the unwinder is not sure of
+			r.now.Stack = append(r.now.Stack, m[2])
+		}
+		return
+	case m != nil:
+		if strings.HasPrefix(strings.TrimSpace(text), "[<") && !r.ofLog {
+			r.fileHeading(number)
+			r.now.Stack = append(r.now.Stack, m[2])
+		}
+		return
+	case address.MatchString(text):
+		r.end()
+		return
+	}
+	if m := crashFrame.FindStringSubmatch(text); m != nil && !r.ofLog {
+		if !r.open {
+			r.fileHeading(number)
+		}
+		r.now.Stack = append(r.now.Stack, m[1])
+		return
+	}
+	r.heading(text, number)
+}
+
+// mayBe says whether a line can be of a stack, or the heading of one in the kernel's log.
+func (r *stackReader) mayBe(s string) bool {
+	return r.open || strings.Contains(s, "+0x") || strings.Contains(s, "task") || strings.Contains(s, " at ffff") || strings.Contains(s, " 0x0")
+}
+
+func (r *stackReader) heading(text string, number int) {
+	switch {
+	case callTrace.MatchString(text):
+		if r.open && len(r.now.Stack) == 0 && number-r.at < 12 {
+			return
+		}
+		r.end()
+	case r.kernelHeading(text, number), strings.TrimSpace(text) == "" && r.open && len(r.now.Stack) == 0:
+	case r.open && r.ofLog && len(r.now.Stack) == 0 && number-r.at < 12: // of the heading
+	case r.open && (strings.Contains(text, "<TASK>") || strings.Contains(text, "</TASK>") || strings.Contains(text, "Not tainted") || strings.Contains(text, "Tainted:") ||
+		strings.Contains(text, "hung_task_timeout_secs") || strings.HasPrefix(text, " ffff") || strings.HasPrefix(text, "RIP: 0033") || strings.HasPrefix(text, "Workqueue: ")):
+	default:
+		r.end()
+		if text != "" {
+			r.above, r.aboveAt = text, number
+		}
+	}
+}
+
+// kernelHeading reads the line of a task in the kernel's log.
+func (r *stackReader) kernelHeading(text string, number int) bool {
+	if m := hungTask.FindStringSubmatch(text); m != nil {
+		r.end()
+		r.hung.pid, r.hung.line = atoi(m[2]), number
+		r.hung.seconds = atoi(m[3])
+		return true
+	}
+	m := newTask.FindStringSubmatch(text)
+	if m == nil {
+		if m = oldTask.FindStringSubmatch(text); m == nil {
+			if otherTrace.MatchString(text) {
+				r.end()
+				return true
+			}
+			return false
+		}
+	}
+	r.end()
+	pid := atoi(m[3])
+	task := savedStack{Thread: procs.Thread{PID: pid, TID: pid, Comm: m[1], State: m[2]}, sampled: true}
+	if r.hung.pid == pid && number-r.hung.line < 12 {
+		seconds := float64(r.hung.seconds)
+		task.hung, task.WaitSeconds, task.WaitFrom = true, &seconds, "hung-task"
+	}
+	r.begin(task, number)
+	return true
+}
+
+// fileHeading begins a stack of /proc/PID/stack or of crash(8), with what people and programs write above it.
+func (r *stackReader) fileHeading(number int) {
+	t := procs.Thread{}
+	text := r.above
+	if number > r.aboveAt+3 {
+		text = ""
+	}
+	if m := crashPID.FindStringSubmatch(text); m != nil {
+		t.PID, t.Comm = atoi(m[1]), m[2]
+	} else if m := stackFile.FindStringSubmatch(text); m != nil {
+		t.PID, t.TID = atoi(m[1]), atoi(m[2])
+	} else if m := pidWord.FindStringSubmatch(text); m != nil {
+		t.PID, t.Comm = atoi(m[1]), m[2]
+	} else if m := pidName.FindStringSubmatch(text); m != nil {
+		t.PID, t.Comm = atoi(m[1]), m[2]
+	} else if m := namePID.FindStringSubmatch(text); m != nil {
+		t.PID, t.Comm = atoi(m[2]), m[1]
+	}
+	t.TID = cmp.Or(t.TID, t.PID)
+	r.begin(savedStack{Thread: t}, number)
+}
+
+func (r *stackReader) begin(s savedStack, number int) {
+	r.end()
+	r.now, r.open, r.at = s, true, number
+	r.now.Stack = []string{}
+	r.now.Saved = savedAt(r.name, number)
+}
+
+// end keeps the stack that was read, if there is one.
+func (r *stackReader) end() {
+	s := r.now
+	r.now, r.open = savedStack{}, false
+	if len(s.Stack) == 0 || len(r.to.stacks) >= mostSaved {
+		return
+	}
+	r.to.saw(forensics.SourceThreads, r.name)
+	s.Wait, _ = procs.ThreadWait(s.State, "", "", s.Stack)
+	if s.Wait.Kind == procs.WaitUnknown {
+		return
+	}
+	r.to.stacks = append(r.to.stacks, s)
+}
+
+func atoi(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
+}

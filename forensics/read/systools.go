@@ -1,0 +1,301 @@
+package read
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/eviction"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/pasted"
+	"github.com/nodeforensics/nodeforensics/internal/poduid"
+)
+
+// What is taken of one text at most, and how long a line is, in bytes.
+const (
+	mostSaved   = 2000
+	longestLine = 8 << 10 // of a mount table: options of an overlay
+)
+
+// A systemText is what tools of the system have printed in texts that somebody saved or pasted: tables of mounts, disks and
+// processes, errors of calls on a path, kernel stacks. They stand alone or between other lines.
+type systemText struct {
+	mounts []mounts.Mount
+	disks  []diskRow
+	errors []pathError
+	rows   []processRow // of processes in state D, and of those that have a kernel stack
+	stacks []savedStack
+	// seen are the sorts of output that were found, by source, with the name of the first text.
+	seen map[string]string
+}
+
+// take adds what another text has.
+func (x *systemText) take(y *systemText) {
+	if y == nil {
+		return
+	}
+	x.mounts, x.disks, x.errors = append(x.mounts, y.mounts...), append(x.disks, y.disks...), append(x.errors, y.errors...)
+	x.rows, x.stacks = append(x.rows, y.rows...), append(x.stacks, y.stacks...)
+	for source, name := range y.seen {
+		x.saw(source, name)
+	}
+}
+
+// A pathError is what a tool says of a path that it could not access.
+type pathError struct{ path, errno, text string }
+
+// A lineReader takes one sort of output from a text, line by line.
+type lineReader interface{ line(s string, number int) }
+
+// readText takes all sorts of output from a small text.
+func (x *systemText) readText(name string, in io.Reader) {
+	text, _ := io.ReadAll(io.LimitReader(in, pasted.MaxSize))
+	stacks := &stackReader{to: x, name: name}
+	var readers []lineReader
+	for _, r := range []struct {
+		lineReader
+		marks []string
+	}{
+		{stacks, []string{"+0x", " at ffff"}},
+		{&mountReader{to: x, name: name}, []string{" type ", "rw", " ro"}},
+		{&diskReader{to: x, name: name}, []string{"%"}},
+		{&processReader{to: x, name: name}, []string{" D", "PID", "ps "}},
+		{&errorReader{to: x, name: name}, []string{"tale ", "endpoint", "ost is down", "nput/output", "\xc3", "\xd0", "\xe3", "\xe4", "\xe5", "\xe6", "\xe7", "\xe8", "\xe9", "icht verbunden", "eraltet"}},
+	} {
+		if slices.ContainsFunc(r.marks, func(mark string) bool { return bytes.Contains(text, []byte(mark)) }) {
+			readers = append(readers, r.lineReader)
+		}
+	}
+	if len(readers) == 0 {
+		return
+	}
+	number := 0
+	for line := range bytes.Lines(text) {
+		number++
+		if len(line) > longestLine {
+			continue
+		}
+		s := strings.TrimRight(string(line), "\r\n\t ")
+		for _, r := range readers {
+			r.line(s, number)
+		}
+	}
+	stacks.end()
+}
+
+// logStacks takes the kernel stacks from a log, which may be large.
+type logStacks struct {
+	*stackReader
+	rest   *[]byte // of a line
+	number *int
+}
+
+func newLogStacks(name string) logStacks {
+	return logStacks{&stackReader{to: &systemText{}, name: name, ofLog: true}, new([]byte), new(int)}
+}
+
+func (l logStacks) write(text []byte) {
+	for len(text) > 0 {
+		line, after, whole := bytes.Cut(text, []byte("\n"))
+		text = after
+		if len(*l.rest) > 0 || !whole {
+			*l.rest = append(*l.rest, line[:min(len(line), max(0, longestLine+1-len(*l.rest)))]...)
+			line = *l.rest
+		}
+		if !whole {
+			return
+		}
+		*l.number++
+		if len(line) <= longestLine && ofTrace(line) {
+			l.line(strings.TrimRight(string(line), "\r\t "), *l.number)
+		}
+		*l.rest = (*l.rest)[:0]
+	}
+}
+
+// ofTrace says whether a line may be part of a kernel stack in a log.
+func ofTrace(line []byte) bool {
+	for _, mark := range [...]string{"+0x", "task", "Call Trace", "Call trace", " D ", "BUG: ", "WARNING: "} {
+		if bytes.Contains(line, []byte(mark)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (x *systemText) saw(source, name string) {
+	if x.seen == nil {
+		x.seen = map[string]string{}
+	}
+	x.seen[source] = cmp.Or(x.seen[source], name)
+}
+
+// addTo adds what was found to the evidence. What a run of this program, or the kernel's own table, says is not changed.
+func (x *systemText) addTo(e *forensics.Evidence) {
+	if x.seen == nil || e.Collector.PID != 0 {
+		return
+	}
+	if len(e.Mounts.Mounts) == 0 {
+		x.addMounts(e)
+	}
+	x.addErrors(e)
+	if e.Disks == nil {
+		e.Disks = x.state()
+	}
+	x.addThreads(e)
+	for _, source := range []string{forensics.SourceMounts, forensics.SourceHealth, forensics.SourceDisks, forensics.SourceThreads} {
+		has := map[string]bool{
+			forensics.SourceMounts: len(e.Mounts.Mounts) > 0, forensics.SourceHealth: len(e.Probes) > 0,
+			forensics.SourceDisks: e.Disks != nil, forensics.SourceThreads: true,
+		}[source]
+		known := slices.ContainsFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == source })
+		if name, ok := x.seen[source]; ok && has && !known {
+			e.Cover(forensics.Source{Source: source, Status: forensics.SourceTruncated, Detail: "only what " + name + " shows"})
+		}
+	}
+}
+
+// addMounts takes over the mounts, each once. They get negative ids: the kernel's are not in the text.
+func (x *systemText) addMounts(e *forensics.Evidence) {
+	type place struct{ point, source, fsType string }
+	known := map[place]bool{}
+	for _, m := range x.mounts {
+		at := place{m.MountPoint, m.Source, m.FSType}
+		if known[at] {
+			continue
+		}
+		known[at] = true
+		if m.ID == 0 {
+			m.ID = -len(known)
+		}
+		e.Mounts.Mounts = append(e.Mounts.Mounts, m)
+	}
+}
+
+// superblock names the file system of a mount where the device number is not known: by its source if that can be one file system
+// alone, else by its mount point.
+func superblock(m mounts.Mount) string {
+	if (m.Class == mounts.ClassNetwork || m.Class == mounts.ClassBlock) && strings.ContainsAny(m.Source, ":/") {
+		return m.Source
+	}
+	return m.MountPoint
+}
+
+// addErrors makes an answer of a mount of each error.
+func (x *systemText) addErrors(e *forensics.Evidence) {
+	done := map[string]bool{}
+	for _, failed := range x.errors {
+		m, ok := e.Mounts.Index().Covering(failed.path)
+		if !ok || m.MountPoint != failed.path && (m.Class == mounts.ClassBlock || m.Class == mounts.ClassMemory || m.Class == mounts.ClassOverlay) {
+			m = mounts.Mount{ID: -len(e.Mounts.Mounts) - 1, Device: failed.path, MountPoint: failed.path, Root: "/", Class: mounts.ClassUnknown}
+			e.Mounts.Mounts = append(e.Mounts.Mounts, m)
+			x.saw(forensics.SourceMounts, x.seen[forensics.SourceHealth])
+		}
+		if !done[m.Device] {
+			done[m.Device] = true
+			e.Probes = append(e.Probes, mounts.Probe{MountID: m.ID, Device: m.Device, MountPoint: m.MountPoint, Call: "statfs", Errno: failed.errno, Error: failed.text})
+		}
+	}
+}
+
+// state are the disks as the kubelet sees them; nil if none that it uses was seen.
+func (x *systemText) state() *eviction.State {
+	if len(x.disks) == 0 {
+		return nil
+	}
+	settings := eviction.Settings{}
+	if slices.ContainsFunc(x.disks, func(d diskRow) bool { return strings.HasPrefix(d.MountPoint, "/var/lib/rancher/") }) {
+		settings.Program = "k3s"
+	}
+	s := &eviction.State{
+		Thresholds: settings.Thresholds(), ImageGC: settings.ImageGC(), Problems: []eviction.Problem{}, Usage: []eviction.Usage{},
+		FileSystems: []eviction.FileSystem{}, Places: []eviction.Place{}, Assumed: "the kubelet's configuration was not given", NotWalked: "only the output of df was given",
+	}
+	s.Places = x.places()
+	for _, p := range s.Places {
+		if !slices.ContainsFunc(s.FileSystems, func(f eviction.FileSystem) bool { return f.Device == p.Device }) {
+			at := slices.IndexFunc(x.disks, func(d diskRow) bool { return d.MountPoint == p.Device })
+			s.FileSystems = append(s.FileSystems, x.disks[at].FileSystem)
+		}
+	}
+	if s.FileSystems = certain(s); len(s.FileSystems) == 0 {
+		return nil
+	}
+	return s
+}
+
+// addThreads adds what waits. A stack or a process that is there twice is one.
+func (x *systemText) addThreads(e *forensics.Evidence) {
+	type id struct{ pid, tid int }
+	known := map[id]bool{}
+	for _, t := range e.Threads {
+		known[id{t.PID, t.TID}] = true
+	}
+	for _, t := range x.waiting() {
+		if at := (id{t.PID, t.TID}); t.PID == 0 || !known[at] {
+			known[at] = true
+			placeThread(&t, e, x.arguments(t.PID))
+			e.Threads = append(e.Threads, t)
+		}
+	}
+}
+
+// arguments are those of a process that are absolute paths, and the command.
+func (x *systemText) arguments(pid int) processRow {
+	for _, r := range x.rows {
+		if r.pid == pid && pid != 0 {
+			return r
+		}
+	}
+	return processRow{}
+}
+
+// placeThread finds the mount that a thread waits for: the only one that its paths are on, or else the only file system of
+// which the wait can be.
+func placeThread(t *procs.Thread, e *forensics.Evidence, row processRow) {
+	index := e.Mounts.Index()
+	var on []mounts.Mount
+	paths := row.paths()
+	for _, p := range paths {
+		if m, ok := index.Covering(p); ok && (forensics.WaitsFor(t.Wait, m) || waitsSomewhere(t.Wait) && (m.Class == mounts.ClassNetwork || m.Class == mounts.ClassFUSE)) {
+			on = append(on, m)
+		}
+	}
+	if len(paths) == 1 {
+		t.Path, t.PathFrom = paths[0], "command"
+	}
+	if len(on) == 0 && len(paths) == 0 {
+		for _, m := range e.Mounts.Mounts {
+			asksAll := row.comm() == "df" && waitsSomewhere(t.Wait) && (m.Class == mounts.ClassNetwork || m.Class == mounts.ClassFUSE)
+			if (asksAll || forensics.WaitsFor(t.Wait, m)) && m.Class != mounts.ClassBlock && m.FSType != "fuse.lxcfs" && m.FSType != "fuse.gvfsd-fuse" {
+				on = append(on, m)
+			}
+		}
+		slices.SortStableFunc(on, func(a, b mounts.Mount) int { return cmp.Compare(podVolumes(b), podVolumes(a)) })
+	}
+	if len(on) == 0 || slices.ContainsFunc(on, func(m mounts.Mount) bool { return m.Device != on[0].Device }) {
+		return
+	}
+	t.MountID, t.Device = on[0].ID, on[0].Device
+}
+
+// podVolumes orders the volumes of pods before other mounts.
+func podVolumes(m mounts.Mount) int {
+	if poduid.Path.MatchString(m.MountPoint) {
+		return 1
+	}
+	return 0
+}
+
+// waitsSomewhere says that it is not known what a thread waits for, or that it waits for a lock.
+func waitsSomewhere(w procs.Wait) bool {
+	return w.Kind == procs.WaitOtherDisk || w.Kind == procs.WaitFSLock
+}
+
+// savedAt is where a text shows something.
+func savedAt(name string, line int) string { return fmt.Sprintf("%s:%d", name, line) }
