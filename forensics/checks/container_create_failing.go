@@ -15,7 +15,7 @@ import (
 var containerCreateFailing = forensics.Check{
 	ID:    "container-create-failing",
 	Title: "Containers cannot be created or started",
-	Doc: `"CreateContainer in sandbox … failed", "StartContainer … failed", "failed to reserve container name": an earlier creation of the
+	Doc: `"CreateContainer in sandbox … failed", "StartContainer … failed", "failed to reserve container name", "error reserving ctr name", "not yet finished. Currently at stage …": an earlier creation of the
 same container still runs in the runtime, most often since it waits for a disk. "Pod is terminating but has been requested to restart with
 same UID": the pod waits for its own end. Three failures of a pod, the last within six minutes, are a warning. A wrong command or a
 missing file of the image looks the same: the error tells.`,
@@ -35,6 +35,9 @@ missing file of the image looks the same: the error tells.`,
 			spec := incident.Spec{Window: 6 * time.Minute, Kubelet: true, Subject: func(e logs.Event) forensics.Entity { return podOrContainer(p, e) }}
 			for _, i := range spec.Find(p, logview.Events(p, k.kind)) {
 				i.Minor = i.Count < logview.FewFailures
+				if k.kind == "container-name-reserved" {
+					i.Minor = i.Count < 2 // the kubelet asks again after its call has timed out
+				}
 				name := thingTitle(p, i)
 				f := i.Finding(p, name+": "+k.now, name+": "+k.then)
 				if k.kind == "pod-restart-blocked" {
@@ -44,6 +47,11 @@ missing file of the image looks the same: the error tells.`,
 					f.Detail = findings.Sentences(f.Detail, "An earlier creation of the container has not returned: the runtime still works on it or waits for a disk.")
 				}
 				incident.ByRuntime(p, &f)
+				for _, e := range i.Events {
+					if cause := e.Cause(); cause == "disconnected" || cause == "stale" {
+						f.Because = findings.Union(f.Because, []forensics.Entity{mountInMessage(p, e)})
+					}
+				}
 				if i.Grave() {
 					f.Remedies = []forensics.Remedy{describePod()}
 				}

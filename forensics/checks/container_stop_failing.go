@@ -1,6 +1,8 @@
 package checks
 
 import (
+	"slices"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/deletion"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
@@ -15,7 +17,8 @@ var containerStopFailing = forensics.Check{
 	Title: "Containers or sandboxes cannot be stopped or removed",
 	Doc: `"StopContainer … failed", "StopPodSandbox … failed", "RemoveContainer … failed", "failed to destroy network for sandbox", errors of
 the shim: the kubelet tries again. Most often a process does not end since it waits in the kernel, or a mount of the container is in use.
-Three failures that continue at the end of the log are a warning. Pods that are stuck in Terminating are left to pod-terminating-stuck.`,
+Three failures that continue at the end of the log are a warning; of a container that
+was killed and has not ended ("did not receive an exit event", "to be killed: wait container", DeadlineExceeded), one. Pods that are stuck in Terminating are left to pod-terminating-stuck.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -33,7 +36,7 @@ Three failures that continue at the end of the log are a warning. Pods that are 
 		}}
 		for _, i := range spec.Find(p, logview.Events(p, logs.KindContainerStopFailed, "container-remove-failed", logs.KindSandboxStopFailed, "sandbox-remove-failed",
 			logs.KindCNIDeleteFailed, logs.KindShimFailed, logs.KindPodKillFailed, logs.KindPodKillIncomplete, "pod-containers-left")) {
-			i.Minor = i.Count < logview.FewFailures
+			i.Minor = i.Count < logview.FewFailures && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Cause() == "not-killed" })
 			name := thingTitle(p, i)
 			f := i.Finding(p, name+" cannot be stopped or removed", name+" could not be stopped or removed")
 			incident.ByRuntime(p, &f)

@@ -21,7 +21,8 @@ var evictionStuck = forensics.Check{
 terminated containers, and then evicts one pod at a time (pkg/kubelet/eviction, 1.10 to 1.36). Its log shows when that
 does not help:
 
-- The remaining pods are critical ("cannot evict a critical pod", "unable to evict any pods from the node").
+- The remaining pods are critical ("cannot evict a critical pod", "unable to evict any pods from the node"), or none is left ("no pods are
+  active to evict").
 - A pod could not be killed ("failed to evict", after 1.5 times its grace period).
 - The volumes and containers of a pod were not cleaned up in 30 seconds. The space is not freed and the next pod is
   evicted.
@@ -37,7 +38,11 @@ information. A single attempt without an evictable pod is not reported.`,
 		if logview.Count(failed) > 0 {
 			p.Report(evictionFailedFinding(p, failed))
 		}
-		if logview.Count(none) >= logview.FewFailures {
+		few := int64(logview.FewFailures)
+		if measured, _ := p.Evidence.Saw(forensics.SourceDisks); !measured {
+			few = 2 // nothing else tells that the pressure lasts
+		}
+		if logview.Count(none) >= few {
 			p.Report(evictionNoneFinding(p, none))
 		}
 	},

@@ -53,7 +53,7 @@ const (
 	goesOn   = `"SyncLoop UPDATE" source="api" pods=["shop/web-0"]`
 	podField = ` pod="shop/cart-0" podUID="3f9b4a0e-1111-2222-3333-444455556666"`
 	cartUID  = "3f9b4a0e-1111-2222-3333-444455556666"
-	opHead   = `Operation for "{volumeName:%[1]s podName:` + cartUID + ` nodeName:}" failed. No retries permitted until 2026-11-20 10:12:00 +0000 UTC m=+9 (durationBeforeRetry 32s). Error: `
+	opHead   = `Operation for "{volumeName:%[1]s podName:` + cartUID + ` nodeName:}" failed. No retries permitted until 2026-11-20 10:12:00 +0000 UTC m=+9 (durationBeforeRetry 1s). Error: `
 	awsDisk  = "kubernetes.io/csi/ebs.csi.aws.com^vol-1"
 	nfsShare = "kubernetes.io/nfs/" + cartUID + "-data"
 )

@@ -19,7 +19,7 @@ var kernelOOM = forensics.Check{
 	Title: "The kernel killed processes: out of memory",
 	Doc: `"Out of memory: Killed process": memory of the whole node ran out. "Memory cgroup out of memory": a container or pod reached its
 memory limit. Each kill is over at once, and one is information. Three of a pod, or of the node, the last within half an hour, are a
-warning. So is a single one that hit the kubelet or the container runtime.`,
+warning. So is a single one that hit the kubelet or the container runtime, or with which a saved log ends.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -50,7 +50,9 @@ func reportOOM(p *forensics.Pass, i incident.Incident) {
 			vital = vital || name == "kubelet" || cri.IsLogName(name)
 		}
 	}
-	i.Minor = i.Count < logview.FewFailures && !vital
+	live, _ := p.Evidence.Saw(forensics.SourceProcesses)
+	ends := !live && logview.Within(i.Last, logview.Story(p).Last, time.Second) // what somebody has cut out to show it
+	i.Minor = i.Count < logview.FewFailures && !vital && !ends
 	f := incident.Certain(i.Finding(p, "", ""))
 	count, last := findings.Times(i.Count), ", last at "+logview.Moment(i.Last)
 	switch i.Subject.Kind {

@@ -56,12 +56,29 @@ func lostServers(p *forensics.Pass) []incident.Incident {
 		list := spec.Find(p, events)
 		for n, i := range list {
 			waits := slices.ContainsFunc(i.Events, func(e logs.Event) bool {
-				return e.Kind == logs.KindKernelNFSDown || e.Kind == logs.KindKernelCephRejected
+				return e.Kind == logs.KindKernelNFSDown || e.Kind == logs.KindKernelCephRejected || e.Cause() == "hung"
 			})
-			list[n].Current, list[n].Minor = i.Ended == nil && (waits || i.Current), probed && fsview.KnowsMounts(p) || !waits && i.Count < logview.FewFailures
+			few := int64(logview.FewFailures)
+			if i.Events[0].Kind == logs.KindKernelCIFSDown {
+				few = 2 // each line stands for three minutes
+			}
+			list[n].Current, list[n].Minor = i.Ended == nil && (waits || i.Current), probed && fsview.KnowsMounts(p) || !waits && i.Count < few
 		}
 		return slices.DeleteFunc(list, func(i incident.Incident) bool { return i.Last == nil && isBack(p, i, subject) })
 	})
+}
+
+// byLostServer explains a stall of the kubelet, that its log alone shows since a time, by a file server that did not respond before the stall's
+// last message: what the kubelet and the runtime do in its mounts waits.
+func byLostServer(p *forensics.Pass, f *forensics.Finding, until *time.Time) {
+	for _, i := range lostServers(p) {
+		if !i.Grave() || i.First != nil && until != nil && i.First.After(*until) {
+			continue
+		}
+		f.Because = findings.Union(f.Because, []forensics.Entity{i.Subject})
+		f.Detail = findings.Sentences(f.Detail, "The kernel log says that "+serverName(i.Events[0])+" does not respond. Calls of the kubelet and of the runtime in its mounts wait.")
+		f.Refs = append(f.Refs, logview.EventRefs(i.Events...)...)
+	}
 }
 
 // isBack says whether the last line about a server says that it is back, by the order of the lines: dmesg without -T has no times, and a

@@ -152,6 +152,9 @@ func (t *plegTrouble) finding(p *forensics.Pass) forensics.Finding {
 	if t.current {
 		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 	}
+	if t.current && t.unhealthy {
+		byLostServer(p, &f, t.until)
+	}
 	return t.join(p, f)
 }
 

@@ -3,6 +3,7 @@ package checks
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -71,7 +72,7 @@ func (l limit) report(p *forensics.Pass) {
 		return incident.Thing("limit", l.id)
 	}}
 	for _, i := range spec.Find(p, logview.Events(p, l.kind)) {
-		i.Minor = l.ofPods && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.PodUID != "" })
+		i.Minor = l.ofPods && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.PodUID != "" || strings.Contains(e.Path, "kubepods") })
 		f := i.Finding(p, l.now, l.then)
 		var where []string
 		for _, e := range i.Events {

@@ -1,9 +1,17 @@
 package checks
 
 import (
+	"cmp"
+	"slices"
+	"time"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
@@ -15,10 +23,13 @@ var mountDisconnected = forensics.Check{
 network client was evicted (CephFS then also answers EACCES, and debugfs says "blocklisted"). The mount does not recover.
 Typical after a restart of a CSI driver that runs its FUSE servers in its own pod. A running FUSE server passes on the errors of
 the file system below it; then the finding names that file system. The SMB client is different: it answers EHOSTDOWN while it has
-no connection, and recovers when the server is back.`,
+no connection, and recovers when the server is back.
+
+Where mounts were not read, messages of the kubelet and the runtime show it: "transport endpoint is not connected", twice for the
+same path.`,
 	Severity: forensics.Warning,
-	Needs:    fsview.Needs,
-	Run: fsview.ReportStatus(mounts.StatusDisconnected,
+	Needs:    orLogs(fsview.Needs),
+	Run: withLog("disconnected", "has lost its server", "had lost its server", fsview.ReportStatus(mounts.StatusDisconnected,
 		func(s fsview.Superblock) string { return s.Label() + " has lost its server: " + s.Health.Error },
 		"It answers every call with an error and does not recover.",
 		func(p *forensics.Pass, m mounts.Mount) []forensics.Remedy {
@@ -26,5 +37,68 @@ no connection, and recovers when the server is back.`,
 				return []forensics.Remedy{remedy.Revive(m), remedy.UnmountDead(p, m)}
 			}
 			return []forensics.Remedy{remedy.UnmountDead(p, m)}
-		}),
+		})),
+}
+
+// orLogs are needs that logs meet as well.
+func orLogs(needs []forensics.Need) (all []forensics.Need) {
+	for _, n := range needs {
+		all = append(all, append(slices.Clone(n), forensics.SourceLogs))
+	}
+	return all
+}
+
+// withLog runs a check of mounts where they were read, and else reports the mounts of which messages say the same.
+func withLog(cause logs.Cause, now, then string, run func(*forensics.Pass)) func(*forensics.Pass) {
+	return func(p *forensics.Pass) {
+		run(p)
+		if seen, _ := p.Evidence.Saw(forensics.SourceMounts); !seen {
+			reportDeadMounts(p, cause, now, then)
+		}
+	}
+}
+
+// reportDeadMounts reports mounts that answer the kubelet and the runtime with an error that does not end by itself, by their messages.
+func reportDeadMounts(p *forensics.Pass, cause logs.Cause, now, then string) {
+	list := slices.DeleteFunc(slices.Clone(logview.Story(p).Events), func(e logs.Event) bool {
+		return e.Kind.Lane() == logs.LaneKernel || e.Cause() != cause
+	})
+	spec := incident.Spec{Window: 5 * time.Minute, Subject: func(e logs.Event) forensics.Entity { return mountInMessage(p, e) }}
+	for _, i := range spec.Find(p, list) {
+		i.Said = true
+		i.Minor = i.Count < 2 && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Number >= 1 }) // the second wait of the kubelet
+		e := i.Events[len(i.Events)-1]
+		name := "Mount " + e.Path
+		if e.Path == "" {
+			name = "Volume " + logview.VolumeLabel(e.Subject)
+		}
+		f := i.Finding(p, name+" "+now, name+" "+then)
+		f.Effect = "access to " + lower(name) + " fails"
+		f.Detail = findings.Sentences(f.Detail, "The mount table was not collected. A dead mount does not recover by itself: it must be unmounted, and mounted again.")
+		if i.Grave() {
+			f.Remedies = []forensics.Remedy{
+				incident.Look("shows whether the path is a mount, and of which file system. It reads no mount", "grep", "-F", "-e", cmp.Or(e.Path, e.Volume), "/proc/self/mountinfo"),
+				{
+					Action: remedy.ActionDetach, Instruction: "On the node, unmount it with umount -l, then delete the pods that use it, so that it is mounted again",
+					Why: "the kubelet can then finish the pod or mount the volume", OnlyIf: "the path is a mount, and the pods that use it can be restarted",
+					Risk: "unwritten data is already lost; mounts below it are detached, too",
+				},
+			}
+		}
+		p.ReportAlike("dead mounts "+string(cause), func(n int) string { return findings.Plural(n, "mount") + " " + plainly[cause] }, f)
+	}
+}
+
+// plainly says of several mounts what their titles say of one.
+var plainly = map[logs.Cause]string{"disconnected": "have lost their servers", "stale": "are stale"}
+
+// mountInMessage is the mount that a message calls dead: the volume, or the path.
+func mountInMessage(p *forensics.Pass, e logs.Event) forensics.Entity {
+	if uid, _ := forensics.PodOf(e.Path); e.Path != "" && uid == "" {
+		return incident.Thing(forensics.KindPath, e.Path)
+	}
+	if e.Path == "" && e.UniqueName == "" && e.Volume == "" {
+		return forensics.Entity{}
+	}
+	return logview.VolumeEntity(p, e.Subject)
 }

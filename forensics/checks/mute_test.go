@@ -33,7 +33,7 @@ var silent = map[string]string{
 	"syncloop-pleg": "loop", "syncloop-probe": "loop", "syncloop-reconcile": "loop", "syncloop-remove": "loop", "syncloop-restore": "loop",
 	"syncloop-started": "loop", "syncloop-sync": "loop", "syncloop-update": "loop",
 	// Orphaned pods: Story.Orphans has their number, and pod-orphaned reports them.
-	"orphan-mounted": "orphans", "orphan-removing": "orphans",
+	"orphan-removing": "orphans",
 	// A step before what is reported.
 	"eviction-ranked": "step",
 	// Chatter that says little of the node.

@@ -18,5 +18,6 @@ failure on; once it is attached and mounted, it is left out.`,
 	Run: func(p *forensics.Pass) {
 		logview.SawKubelet(p)
 		failingVolumes(p, "AttachVolume", "VerifyControllerAttachedVolume").report(p, "attached", map[string]bool{})
+		reportCSIErrors(p, "csi-attach-failed", "cannot attach or detach volumes", "could not attach or detach volumes")
 	},
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/headline"
@@ -20,7 +21,7 @@ var volumeMountFailing = forensics.Check{
 	ID:    "volume-mount-failing",
 	Title: "A volume cannot be mounted",
 	Doc: `"Operation for … failed", "Unable to attach or mount volumes": the kubelet tries again, at least every 2 min 2 s. A volume whose last try
-failed is a warning from the third failure on; once it is mounted, it is left out. A driver that is not registered or is stuck in a call
+failed is a warning from the third failure on, which its wait until the next try tells, too; once it is mounted, it is left out. A driver that is not registered or is stuck in a call
 has checks of its own. Pods that wait for volumes of which no failure is logged are reported by their pod: most often the volume is not
 attached, or a call of the driver has not returned.`,
 	Severity: forensics.Warning,
@@ -44,7 +45,45 @@ attached, or a call of the driver has not returned.`,
 		for _, i := range waiting.Find(p, logview.Events(p, logs.KindVolumesNotMounted, "subpath-failed")) {
 			reportWaitingPod(p, i)
 		}
+		reportRejected(p)
+		reportCSIErrors(p, "csi-call-failed", "cannot mount or unmount volumes", "could not mount or unmount volumes")
 	},
+}
+
+// reportRejected reports volumes that the kubelet does not begin to mount. It tries again every 100 ms.
+func reportRejected(p *forensics.Pass) {
+	spec := incident.Spec{Kubelet: true, Subject: func(e logs.Event) forensics.Entity {
+		return cmp.Or(incident.PodOf(p, e), logview.VolumeEntity(p, e.Subject))
+	}}
+	for _, i := range spec.Find(p, logview.Events(p, "volume-rejected")) {
+		i.Minor = i.Count < logview.FewFailures
+		name := "Volume " + cmp.Or(i.Events[0].Volume, "(not named)")
+		if i.Subject.Kind == forensics.KindPod {
+			name += " of " + lower(findings.PodTitle(p, i.Subject.ID))
+		}
+		f := i.Finding(p, name+" cannot be mounted", name+" could not be mounted")
+		f.Effect = "volumes cannot be mounted"
+		if i.Grave() {
+			f.Remedies = []forensics.Remedy{describePod()}
+		}
+		p.ReportAlike("rejected", func(n int) string {
+			return findings.Plural(n, "volume") + " cannot be mounted: the kubelet does not accept them"
+		}, f)
+	}
+}
+
+// reportCSIErrors reports what the own log of a CSI driver or of its sidecars says. Which driver it is, it does not say.
+func reportCSIErrors(p *forensics.Pass, kind logs.Kind, now, then string) {
+	spec := incident.Spec{Window: 6 * time.Minute, Subject: func(logs.Event) forensics.Entity { return logview.DriverEntity("") }}
+	for _, i := range spec.Find(p, logview.Events(p, kind)) {
+		i.Minor = i.Count < logview.FewFailures
+		f := i.Finding(p, "CSI driver "+now, "CSI driver "+then)
+		f.ConfidenceWhy = "the log of the driver says so; which driver it is, it does not say"
+		if i.Grave() {
+			f.Remedies = []forensics.Remedy{describePod()}
+		}
+		p.Report(f)
+	}
 }
 
 // reportWaitingPod reports a pod whose volumes are not mounted in time.
@@ -56,6 +95,23 @@ func reportWaitingPod(p *forensics.Pass, i incident.Incident) {
 	}
 	f := i.Finding(p, name+" has been waiting for "+what, name+" was waiting for "+what)
 	f.Confidence = forensics.Possible
+	for _, e := range logview.Events(p, "volume-ownership") {
+		uid := logview.UIDOf(p, i.Events[0].Subject)
+		if uid != "" && e.PodUID != uid {
+			continue
+		}
+		f.Detail = findings.Sentences(f.Detail, "Before, the kubelet began to change the ownership of all files below "+e.Path+" (fsGroup). "+
+			"On a volume with many files this takes longer than the kubelet waits.")
+		f.Refs = append(f.Refs, logview.EventRefs(e)...)
+		if i.Grave() {
+			f.Remedies = append(f.Remedies, forensics.Remedy{
+				Action: remedy.ActionConfigure, Instruction: "Set securityContext.fsGroupChangePolicy: OnRootMismatch in the pod",
+				Why: "the kubelet then changes the files only if the owner of the volume's root directory differs", OnlyIf: "the files have the right group already",
+				Risk: "files with another group stay as they are",
+			})
+		}
+		break
+	}
 	if i.Grave() {
 		f.Remedies = []forensics.Remedy{describePod()}
 	}
@@ -104,10 +160,6 @@ func brokenDrivers(p *forensics.Pass) (found []volumeOperation) {
 	return found
 }
 
-// longRetry is a delay in seconds that shows many failures: the kubelet begins with half a second and doubles it each time, up to 122 s
-// (pkg/util/goroutinemap/exponentialbackoff).
-const longRetry = 60
-
 // report reports the operations, "mounted" or "attached" being what they failed to do, and notes their pods.
 func (list volumeOperations) report(p *forensics.Pass, done string, pods map[string]bool) {
 	for _, o := range list {
@@ -115,8 +167,9 @@ func (list volumeOperations) report(p *forensics.Pass, done string, pods map[str
 		if o.PodUID != "" {
 			pods[o.PodUID] = true
 		}
+		failures := max(o.Failures, failuresBefore(o.RetrySeconds))
 		current := logview.Within(o.Failed, logview.KubeletEnd(p), max(150*time.Second, time.Duration(2*o.RetrySeconds)*time.Second))
-		f := o.finding(p, done, current && (o.Failures >= logview.FewFailures || o.RetrySeconds >= longRetry))
+		f := o.finding(p, done, current && failures >= logview.FewFailures)
 		what := [2]string{o.Code, logview.DriverOf(o.Subject)}
 		p.ReportAlike(what, func(n int) string {
 			title := findings.Plural(n, "volume") + " cannot be " + done
@@ -126,6 +179,16 @@ func (list volumeOperations) report(p *forensics.Pass, done string, pods map[str
 			return headline.Fit(title + ": " + cmp.Or(what[0], "see the details"))
 		}, f)
 	}
+}
+
+// failuresBefore is how many tries in a row failed before the kubelet waits that long until the next: 500 ms after the first, twice as long
+// after each other one, 2 min 2 s at most (pkg/util/goroutinemap/exponentialbackoff).
+func failuresBefore(retrySeconds float64) int64 {
+	n := int64(0)
+	for wait := 0.5; wait <= retrySeconds && n < 9; wait *= 2 {
+		n++
+	}
+	return n
 }
 
 func (o volumeOperation) finding(p *forensics.Pass, done string, grave bool) forensics.Finding {

@@ -42,7 +42,69 @@ func (g Goroutine) Serves() (service, method string) {
 	case strings.HasPrefix(outer, "github.com/containerd/ttrpc."):
 		return shimRequest(g)
 	}
+	if g.State != "" && g.CreatedBy == nil && g.ID > 1 {
+		return cutRequest(g)
+	}
 	return "", ""
+}
+
+// cutRequest is the request of a stack whose outer calls were cut off, as when it was pasted: each other has a creator. The server's
+// method, which the generated handler calls, is the outermost of a type that serves requests.
+func cutRequest(g Goroutine) (service, method string) {
+	if service, method = dockerRequest(g); method != "" {
+		return service, method
+	}
+	for i := len(g.Frames) - 1; i >= 0; i-- {
+		key, closure := symbolKey(g.Frames[i].Func)
+		for _, s := range requestTypes {
+			name, ok := strings.CutPrefix(key, s.typ)
+			if !ok || closure || name == "" || name[0] < 'A' || name[0] > 'Z' {
+				continue
+			}
+			switch {
+			case s.service == dockerContainer:
+				return s.service, "Container" + name
+			case s.service != "":
+				return s.service, name
+			}
+			if service = criService(name); service != "" {
+				return service, name
+			}
+		}
+	}
+	return "", ""
+}
+
+// requestTypes are the types of which an exported method serves a request, as [symbolKey] has them; of those without a service, the
+// methods of CRI.
+var requestTypes = []struct{ typ, service string }{
+	{"cri/server.(*criService).", ""},
+	{"cri/sbserver.(*criService).", ""},
+	{"cri/server.(*instrumentedService).", ""},
+	{"pkg/server.(*criService).", ""}, // containerd 1.0 to 1.4
+	{"cri-o/server.(*Server).", ""},
+	{"cri-dockerd/core.(*dockerService).", ""},
+	{"services/tasks.(*local).", "tasks.Tasks"},
+	{"services/tasks.(*service).", "tasks.Tasks"},
+	{"docker/daemon.(*Daemon).Container", dockerContainer},
+	{"moby/daemon.(*Daemon).Container", dockerContainer},
+}
+
+// dockerContainer is the router of dockerd for containers, as [Goroutine.Serves] calls it.
+const dockerContainer = "docker.container"
+
+// criService is the service of CRI that has a method, "" if none has it.
+func criService(method string) string {
+	switch method {
+	case "ListImages", "ImageStatus", "PullImage", "RemoveImage", "ImageFsInfo":
+		return "runtime.ImageService"
+	case "Version", "RunPodSandbox", "StopPodSandbox", "RemovePodSandbox", "PodSandboxStatus", "ListPodSandbox", "CreateContainer", "StartContainer",
+		"StopContainer", "RemoveContainer", "ListContainers", "ContainerStatus", "UpdateContainerResources", "ReopenContainerLog", "ExecSync", "Exec",
+		"Attach", "PortForward", "ContainerStats", "ListContainerStats", "PodSandboxStats", "ListPodSandboxStats", "UpdateRuntimeConfig", "Status",
+		"CheckpointContainer", "GetContainerEvents", "ListMetricDescriptors", "ListPodSandboxMetrics", "RuntimeConfig":
+		return "runtime.RuntimeService"
+	}
+	return ""
 }
 
 func outermost(g Goroutine) string {

@@ -48,6 +48,45 @@ func TestServes(t *testing.T) {
 	}
 }
 
+// TestServesCut knows the request of a stack whose outer calls are cut off, and takes no background work for one.
+func TestServesCut(t *testing.T) {
+	for name, tt := range map[string]struct {
+		stack   []string
+		creator string
+		want    string
+	}{
+		"containerd 1.6":        {[]string{"github.com/containerd/containerd/runtime/v2/task.(*taskClient).Kill", "github.com/containerd/containerd/services/tasks.(*local).Kill", "github.com/containerd/containerd/pkg/cri/server.(*criService).stopContainer", "github.com/containerd/containerd/pkg/cri/server.(*criService).StopPodSandbox"}, "", "runtime.RuntimeService StopPodSandbox"},
+		"containerd 2":          {[]string{"os.Stat", "github.com/containerd/containerd/v2/internal/cri/server.(*criService).CreateContainer"}, "", "runtime.RuntimeService CreateContainer"},
+		"containerd, task only": {[]string{"github.com/containerd/containerd/services/tasks.(*local).Kill"}, "", "tasks.Tasks Kill"},
+		"CRI-O":                 {[]string{"sync.(*Mutex).Lock", "github.com/cri-o/cri-o/server.(*Server).ListImages"}, "", "runtime.ImageService ListImages"},
+		"dockerd, router":       {[]string{"sync.(*Mutex).Lock", "github.com/docker/docker/daemon.(*Daemon).ContainerInspectCurrent", "github.com/docker/docker/api/server/router/container.(*containerRouter).getContainersByName"}, "", "docker.container getContainersByName"},
+		"dockerd":               {[]string{"sync.(*Mutex).Lock", "github.com/docker/docker/daemon.(*Daemon).ContainerInspectCurrent"}, "", "docker.container ContainerInspectCurrent"},
+
+		"CRI-O's own work":           {[]string{"github.com/cri-o/cri-o/server.(*Server).StartExitMonitor"}, "", ""},
+		"containerd's own work":      {[]string{"github.com/containerd/containerd/pkg/cri/server.(*criService).recover", "github.com/containerd/containerd/pkg/cri/server.(*criService).Run"}, "", ""},
+		"what a request has started": {[]string{"github.com/cri-o/cri-o/server.(*Server).ListImages"}, "github.com/cri-o/cri-o/server.New", ""},
+		"dockerd's health check":     {[]string{"github.com/docker/docker/daemon.(*Daemon).ContainerStop"}, "github.com/docker/docker/daemon.(*Daemon).shutdown", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := Goroutine{ID: 77, State: "semacquire"}
+			for _, f := range tt.stack {
+				g.Frames = append(g.Frames, Frame{Func: f})
+			}
+			if tt.creator != "" {
+				g.CreatedBy = &Frame{Func: tt.creator}
+			}
+			service, method := g.Serves()
+			if got := strings.TrimSpace(service + " " + method); got != tt.want {
+				t.Errorf("Serves = %q, want %q", got, tt.want)
+			}
+			g.State = "" // of a profile, which has whole stacks without creators
+			if _, method := g.Serves(); method != "" && tt.creator == "" {
+				t.Errorf("without a state it serves %s", method)
+			}
+		})
+	}
+}
+
 // TestRolesOfServers names what real servers run, as read from their memory.
 func TestRolesOfServers(t *testing.T) {
 	for file, want := range map[string][]string{

@@ -125,7 +125,7 @@ func TestCaptureRuntimeStopped(t *testing.T) {
 func TestCaptureDiskPressure(t *testing.T) {
 	s := captured(t, "kubelet-1.34.4-disk-pressure")
 	for kind, want := range map[Kind]int64{
-		KindEvictionReclaiming: 37, KindEvictionMustEvict: 37, KindEvictionCritical: 36, KindEvictionNone: 36, KindImageGCAll: 37,
+		KindEvictionReclaiming: 37, KindEvictionMustEvict: 37, KindEvictionCritical: 36, KindEvictionNone: 37, KindImageGCAll: 37,
 		KindImageRemoved: 2, kindImageGC: 1, KindImageGCFailed: 1, KindEvictionEvicted: 0,
 	} {
 		if n := sum(s, kind); n != want {

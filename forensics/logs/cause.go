@@ -21,6 +21,13 @@ const (
 
 	// causeNoAddress: the network plugin has no free address for a pod (the plugins host-local and whereabouts, clouds' own).
 	causeNoAddress Cause = "no-address"
+	// causeNotKilled: the container was killed, and did not end in time.
+	causeNotKilled Cause = "not-killed"
+	// causeHung: a Ceph daemon has not answered for the session's time of 5 min (fs/ceph/mds_client.c, "mds0 hung").
+	causeHung Cause = "hung"
+	// causeDisconnected and causeStale: a mount answers with ENOTCONN, since its server has ended, or with ESTALE.
+	causeDisconnected Cause = "disconnected"
+	causeStale        Cause = "stale"
 	// causePLEG and causeNetwork: why the kubelet has set its node to NotReady (pkg/kubelet/nodestatus/setters.go, ReadyCondition).
 	causePLEG    Cause = "pleg"
 	causeNetwork Cause = "network"
@@ -64,6 +71,14 @@ func (e Event) Cause() Cause {
 		if says("network is not ready") { // pkg/kubelet/kubelet.go, NetworkNotReadyErrorMsg: pods without hostNetwork wait
 			return causeNetwork
 		}
+	case KindKernelCephDown:
+		if says(" hung") {
+			return causeHung
+		}
+	case KindContainerStopFailed:
+		if e.Code == "DeadlineExceeded" || says("to be killed: wait container", "did not receive an exit event", "of kill - trying", "operation timeout") {
+			return causeNotKilled
+		}
 	case kindCNIAddFailed:
 		if says("no IP addresses available", "failed to allocate for range", "no available IP", "InsufficientFreeAddresses", "assign an IP address", "no more IPs", "address pool exhausted") {
 			return causeNoAddress
@@ -83,6 +98,12 @@ func (e Event) Cause() Cause {
 		}
 	case KindOrphan, KindOrphanDetail, KindOrphanRemoveFailed, KindOrphanCleanupFailed:
 		return e.orphanCause(says)
+	}
+	switch {
+	case e.Code == "ENOTCONN", says("ransport endpoint is not connected"):
+		return causeDisconnected
+	case e.Code == "ESTALE", says("tale file handle", "tale NFS file handle"):
+		return causeStale
 	}
 	return ""
 }

@@ -103,6 +103,8 @@ type deletion struct {
 	since, started time.Time
 	// deleted says that the API server requested it, gone that its object or its static file no longer exists.
 	deleted, gone bool
+	// ending says that a line tells of the end of the pod, not only of an unmount.
+	ending bool
 	// unmounted and killed count what has ended well.
 	unmounted, killed int
 	// life is the kubelet, counted from the first, that wrote the last line about it.
@@ -127,6 +129,7 @@ type complaint struct {
 
 // follow takes one line.
 func (d *deletion) follow(file string, o occurrence) {
+	d.ending = d.ending || starts[o.Kind] && o.Kind != kindUnmountStarted || o.Kind == kindContainerKilling
 	switch o.Kind {
 	case kindSyncLoopDelete:
 		d.deleted = true

@@ -39,6 +39,9 @@ func verbosityFlag(e *entry, o *occurrence) bool {
 // passed over.
 func goPanic(e *entry, o *occurrence) bool {
 	o.Reason, o.Code = cut(e.Message, maxReason), ""
+	if e.Bare && e.Origin == "" && strings.HasPrefix(e.Message, "goroutine ") {
+		return false // any dump begins so, of any program
+	}
 	return kubeletish(e)
 }
 

@@ -1,6 +1,11 @@
 package logs
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/errno"
+)
 
 // runtimeCall reads the container or sandbox from the old spelling: `StopContainer "ID" from runtime service failed`.
 func runtimeCall(e *entry, o *occurrence) bool {
@@ -13,8 +18,9 @@ func runtimeCall(e *entry, o *occurrence) bool {
 	text := errorOf(e)
 	switch {
 	case o.Kind != KindSandboxStopFailed && o.Kind != KindSandboxCreateFailed:
-		if strings.Contains(text, "failed to reserve container name") {
+		if strings.Contains(text, "failed to reserve container name") || strings.Contains(text, "error reserving ctr name") {
 			o.Kind = kindContainerNameReserved
+			reservedFor(text, o)
 		}
 	case strings.Contains(text, "failed (delete)"), strings.Contains(text, "failed to destroy network"):
 		o.Kind = KindCNIDeleteFailed
@@ -23,6 +29,10 @@ func runtimeCall(e *entry, o *occurrence) bool {
 	}
 	if o.Reason == "" {
 		o.Reason, o.Code = cut(text, maxReason), code(text)
+	}
+	if os := errno.Of(text); o.Path == "" && (os == "ENOTCONN" || os == "ESTALE") {
+		o.Path, o.Code = pathIn(text), os
+		o.PodUID = cmp.Or(o.PodUID, podOfPath(o.Path))
 	}
 	return true
 }
@@ -41,12 +51,136 @@ func stopSandbox(e *entry, o *occurrence) bool {
 	return true
 }
 
-// terminationFailed reads `Container "docker://ID" termination failed with gracePeriod 30: …`.
+// terminationFailed reads `Container "docker://ID" termination failed with gracePeriod 30: …`, and of kubelets up to 1.5
+// `Container "ID name namespace/pod" termination failed after 2m0s: …`.
 func terminationFailed(e *entry, o *occurrence) bool {
-	_, text, _ := strings.Cut(e.Message, "gracePeriod ")
+	_, text, _ := strings.Cut(e.Message, "termination failed ")
 	_, text, _ = strings.Cut(text, ": ")
-	o.Container = cut(containerID(between(e.Message, `"`, `"`)), maxName)
+	subject := strings.Fields(between(e.Message, `"`, `"`))
+	if len(subject) > 0 {
+		o.Container = cut(containerID(subject[0]), maxName)
+	}
+	if len(subject) == 3 && strings.Contains(subject[2], "/") {
+		o.PodName = cut(subject[2], maxName)
+	}
 	o.Reason, o.Code = cut(text, maxReason), code(text)
+	return true
+}
+
+// criCall reads containerd's own line about a call that it refuses or ends: `StopContainer for "ID" failed`, `RunPodSandbox for
+// &PodSandboxMetadata{Name:p,Uid:u,Namespace:n,Attempt:0,} failed, error`; the error is a field. What is not there is removed.
+func criCall(e *entry, o *occurrence) bool {
+	id := between(e.Message, `"`, `"`)
+	if o.Kind != kindContainerCreateFailed { // which names the sandbox
+		o.Container = cut(id, maxName)
+	}
+	if name, namespace := word(e.Message, "{Name:", ",}"), word(e.Message, "Namespace:", ",}"); name != "" && namespace != "" {
+		o.PodName = cut(namespace+"/"+name, maxName)
+		if uid := word(e.Message, "Uid:", ",}"); isUID(uid) {
+			o.PodUID = uid
+		}
+	}
+	if !runtimeCall(e, o) {
+		return false
+	}
+	switch text := errorOf(e); {
+	case o.Code == "NotFound":
+		o.Kind = noiseAlreadyGone
+	case strings.Contains(text, "failed to reserve sandbox name"):
+		o.Kind = kindContainerNameReserved
+		reservedFor(text, o)
+	}
+	return true
+}
+
+// crioStop reads `Stopping container ID with stop signal timed out: …`. CRI-O kills the container then.
+func crioStop(e *entry, o *occurrence) bool {
+	_, text, _ := strings.Cut(e.Message, " timed out: ")
+	o.Container = cut(word(e.Message, "Stopping container ", " "), maxName)
+	o.Reason, o.Code = cut(text, maxReason), ""
+	return true
+}
+
+// dockerStop reads `Container ID failed to exit within 10 seconds of kill - trying direct SIGKILL`, and of later ones `Container failed
+// to exit within 10s of kill …` container=ID.
+func dockerStop(e *entry, o *occurrence) bool {
+	if o.Container = cut(e.Get("container"), maxName); o.Container == "" {
+		o.Container = cut(word(e.Message, "Container ", " "), maxName)
+	}
+	o.Reason, o.Code = cut(e.Message, maxReason), ""
+	return strings.Contains(e.Message, "failed to exit within ")
+}
+
+// dockerHandler reads `Handler for POST /v1.41/containers/ID/stop returned error: …`. Errors of requests that ask for nothing possible
+// are passed over.
+func dockerHandler(e *entry, o *occurrence) bool {
+	request, text, _ := strings.Cut(e.Message, " returned error: ")
+	_, rest, ok := strings.Cut(request, "/containers/")
+	if !ok {
+		return false
+	}
+	id, action, _ := strings.Cut(rest, "/")
+	for _, usual := range []string{"o such container", "is not running", "already in progress", "is already", "onflict", "running container"} {
+		if strings.Contains(text, usual) {
+			return false
+		}
+	}
+	switch {
+	case strings.HasPrefix(request, "Handler for DELETE "):
+		o.Kind = kindContainerRemoveFailed
+	case strings.HasPrefix(action, "stop"), strings.HasPrefix(action, "kill"), strings.HasPrefix(action, "restart"):
+		o.Kind = KindContainerStopFailed
+	case strings.HasPrefix(action, "start"):
+		o.Kind = kindContainerStartFailed
+	default:
+		return false
+	}
+	if strings.Contains(text, "did not receive an exit event") {
+		o.Kind = KindContainerStopFailed
+	}
+	o.Container = cut(id, maxName)
+	o.Reason, o.Code = cut(text, maxReason), osCode(text)
+	return true
+}
+
+// reserved reads the pod and the container from the name that an earlier call has reserved: of CRI-O k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT
+// and k8s_POD_NAMESPACE_UID_ATTEMPT, of containerd CONTAINER_POD_NAMESPACE_UID_ATTEMPT, POD_NAMESPACE_UID_ATTEMPT.
+func reserved(e *entry, o *occurrence) bool {
+	if !wholeMessage(e, o) {
+		return false
+	}
+	reservedFor(errorOf(e), o)
+	return true
+}
+
+func reservedFor(text string, o *occurrence) {
+	for field := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \"\\:,;", r) }) {
+		parts := strings.Split(strings.TrimPrefix(field, "k8s_"), "_")
+		n := len(parts)
+		if n != 4 && n != 5 || !isUID(parts[n-2]) && (!strings.HasPrefix(field, "k8s_") || parts[n-2] == "") {
+			continue
+		}
+		o.PodName = cut(parts[n-3]+"/"+parts[n-4], maxName)
+		if isUID(parts[n-2]) {
+			o.PodUID = parts[n-2]
+		}
+		if n == 5 {
+			o.Container = cut(parts[0], maxName)
+		}
+		return
+	}
+}
+
+// shimFailed reads the container that a shim of containerd is of: id=ID, or container_id:"ID" in the event.
+func shimFailed(e *entry, o *occurrence) bool {
+	if !wholeMessage(e, o) {
+		return false
+	}
+	if id := e.Get("id"); id != "" {
+		o.Container = cut(id, maxName)
+	} else if id := strings.Trim(word(e.Message, "container_id:", " ,}"), `"\`); id != "" {
+		o.Container = cut(id, maxName)
+	}
 	return true
 }
 

@@ -248,3 +248,75 @@ func registration(e *entry, o *occurrence) bool {
 	o.Reason, o.Code, o.Path = cut(text, maxReason), code(text), pathIn(text)
 	return true
 }
+
+// volumeRejected reads `Failed to add volume "v" (specName: "s") for pod "UID" to desiredStateOfWorld. err=…`, and the later form with
+// fields.
+func volumeRejected(e *entry, o *occurrence) bool {
+	if strings.HasPrefix(e.Message, "Event") || e.Severity == 'I' {
+		return false
+	}
+	text := errorOf(e)
+	if _, inner, ok := strings.Cut(text, "desiredStateOfWorld. err="); ok {
+		text = inner
+	}
+	uid := o.PodUID
+	volumeSubject(e.Message, &o.Subject)
+	if o.Volume == "" {
+		o.Volume = cut(between(e.Message, `Failed to add volume "`, `"`), maxName)
+	}
+	if v := e.Get("volumeName"); v != "" {
+		o.Volume = cut(v, maxName)
+	}
+	if o.PodUID == "" {
+		if o.PodUID = uid; uid == "" {
+			if id := between(e.Message, `for pod "`, `"`); isUID(id) {
+				o.PodUID = id
+			}
+		}
+	}
+	o.Reason, o.Code = cut(text, maxReason), ""
+	return true
+}
+
+// volumeOwnership reads `Setting volume ownership for P and fsGroup set. …`.
+func volumeOwnership(e *entry, o *occurrence) bool {
+	o.Path = cut(word(e.Message, "ownership for ", " "), maxName)
+	o.PodUID = podOfPath(o.Path)
+	o.Reason, o.Code = "", ""
+	return strings.HasPrefix(o.Path, "/")
+}
+
+// csiCall reads the error that a CSI driver logs before it answers the kubelet or a sidecar with it. What says that nothing is to be
+// done, or that the caller has made a mistake, is passed over. A driver that is stuck in a call has kinds of its own.
+func csiCall(e *entry, o *occurrence) bool {
+	_, text, _ := strings.Cut(e.Message+" "+e.Get("err"), "GRPC error: ")
+	switch grpc := grpcCode(text); grpc {
+	case "Aborted":
+		o.Kind, o.Code = KindCSIAborted, grpc
+	case "DeadlineExceeded":
+		o.Kind, o.Code = KindCSIDeadline, grpc
+	case "Internal", "Unknown", "Unavailable", "ResourceExhausted", "FailedPrecondition", "PermissionDenied", "Unauthenticated":
+		o.Code = grpc
+	default:
+		return false
+	}
+	o.Reason, o.Path, o.PodUID = cut(text, maxReason), pathIn(text), podOfPath(text)
+	if o.Volume = cut(word(text, "Volume ID ", " "), maxName); o.Volume == "" {
+		o.Volume = cut(between(text, `volume "`, `"`), maxName)
+	}
+	return true
+}
+
+// csiAttach reads `Error processing "csi-…": failed to attach: rpc error: …`.
+func csiAttach(e *entry, o *occurrence) bool {
+	if strings.HasPrefix(e.Message, "Event") {
+		return false
+	}
+	text := errorOf(e)
+	o.Reason, o.Code = cut(text, maxReason), grpcCode(text)
+	o.Volume = cut(between(text, `volume "`, `"`), maxName)
+	if o.Volume == "" {
+		o.Volume = cut(between(e.Message, `Error processing "`, `"`), maxName)
+	}
+	return o.Code != "Aborted"
+}

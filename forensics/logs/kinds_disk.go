@@ -31,7 +31,8 @@ const (
 	KindEvictionCleanupTimeout Kind = "eviction-cleanup-timeout"
 	// KindEvictionCritical: `"Eviction manager: cannot evict a critical pod"`. PodName.
 	KindEvictionCritical Kind = "eviction-critical-pod"
-	// KindEvictionNone: `"Eviction manager: unable to evict any pods from the node"`.
+	// KindEvictionNone: `"Eviction manager: unable to evict any pods from the node"`, `… eviction thresholds have been met, but no
+	// pods are active to evict`.
 	KindEvictionNone Kind = "eviction-none"
 	// kindEvictionStatsFailed: `"Eviction manager: failed to get summary stats"`. Reason.
 	kindEvictionStatsFailed Kind = "eviction-stats-failed"
@@ -117,7 +118,7 @@ func diskMessages() []message {
 		},
 		{
 			kind: KindEvictionNone, lane: LaneDisk, words: "no pod could be evicted",
-			rules: ofManager(rule{start: "unable to evict any pods", fill: noCause}),
+			rules: ofManager(rule{start: "unable to evict any pods", fill: noCause}, rule{start: "eviction thresholds have been met, but no pods are active to evict", fill: noCause}),
 		},
 		{
 			kind: kindEvictionStatsFailed, lane: LaneDisk, words: "eviction manager has no statistics",

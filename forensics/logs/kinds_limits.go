@@ -15,6 +15,7 @@ const (
 	kindXtablesLock       Kind = "xtables-lock"           // `Another app is currently holding the xtables lock`
 	kindCgroupDriver      Kind = "cgroup-driver-mismatch" // `kubelet cgroup driver: … is different from docker cgroup driver`
 	kindSubPathFailed     Kind = "subpath-failed"         // `failed to prepare subPath for volumeMount`; PodName, Container
+	kindMountDead         Kind = "mount-dead"             // `transport endpoint is not connected`, `stale NFS file handle` in any other message; Path
 	kindStatsFailed       Kind = "stats-failed"           // summary statistics fail: eviction and image GC are blind; Reason
 )
 
@@ -84,6 +85,14 @@ func limitMessages() []message {
 		{
 			kind: kindReadOnly, lane: LaneDisk, words: "file system is read-only",
 			rules: []rule{{has: "ead-only file system", fill: trouble}},
+		},
+		{
+			kind: kindMountDead, lane: LaneVolumes, words: "a mount is dead: its server has ended, or no longer knows it",
+			rules: []rule{
+				{has: "ransport endpoint is not connected", fill: trouble},
+				{has: "tale NFS file handle", fill: trouble},
+				{has: "tale file handle", fill: trouble},
+			},
 		},
 		{
 			kind: KindDBusFailed, lane: LaneSyncLoop, words: "systemd does not respond over D-Bus",

@@ -8,9 +8,10 @@ const (
 	kindSandboxRemoveFailed   Kind = "sandbox-remove-failed"   // `"RemovePodSandbox from runtime service failed"`
 	kindContainerCreateFailed Kind = "container-create-failed" // `"CreateContainer in sandbox from runtime service failed"`
 	kindContainerStartFailed  Kind = "container-start-failed"  // `"StartContainer from runtime service failed"`
-	KindContainerStopFailed   Kind = "container-stop-failed"   // `"StopContainer from runtime service failed"`
+	KindContainerStopFailed   Kind = "container-stop-failed"   // `"StopContainer from runtime service failed"`, dockerd's `failed to exit within … of kill`
 	kindContainerRemoveFailed Kind = "container-remove-failed" // `"RemoveContainer from runtime service failed"`
-	// kindContainerNameReserved: `failed to reserve container name`: an earlier create still runs.
+	// kindContainerNameReserved: `failed to reserve container name`, `error reserving ctr name` or `pod name`, `Creation of …
+	// not yet finished. Currently at stage …`: an earlier create still runs. PodName, PodUID, Container (its name).
 	kindContainerNameReserved Kind = "container-name-reserved"
 	// kindExecFailed: `"ExecSync cmd from runtime service failed"`: the command of a probe or a hook failed or took too
 	// long. It says little of the runtime.
@@ -37,7 +38,10 @@ func runtimeMessages() []message {
 	return []message{
 		{
 			kind: KindSandboxCreateFailed, lane: LaneRuntime, words: "sandbox could not be created",
-			rules: []rule{{start: "RunPodSandbox from runtime service failed", fill: runtimeCall}},
+			rules: []rule{
+				{start: "RunPodSandbox from runtime service failed", fill: runtimeCall},
+				{start: "RunPodSandbox for ", has: " failed", fill: criCall},
+			},
 		},
 		{
 			kind: KindSandboxStopFailed, lane: LaneRuntime, words: "sandbox could not be stopped",
@@ -45,19 +49,29 @@ func runtimeMessages() []message {
 				{start: "StopPodSandbox ", has: "from runtime service failed", fill: runtimeCall},
 				{start: "Failed to stop sandbox {", fill: stopSandbox},
 				{start: "Failed to stop sandbox", fill: runtimeCall},
+				{start: "StopPodSandbox for ", has: " failed", fill: criCall},
 			},
 		},
 		{
 			kind: kindSandboxRemoveFailed, lane: LaneRuntime, words: "sandbox could not be removed",
-			rules: []rule{{start: "RemovePodSandbox ", has: "from runtime service failed", fill: runtimeCall}},
+			rules: []rule{
+				{start: "RemovePodSandbox ", has: "from runtime service failed", fill: runtimeCall},
+				{start: "RemovePodSandbox for ", has: " failed", fill: criCall},
+			},
 		},
 		{
 			kind: kindContainerCreateFailed, lane: LaneRuntime, words: "container could not be created",
-			rules: []rule{{start: "CreateContainer in sandbox ", has: "from runtime service failed", fill: runtimeCall}},
+			rules: []rule{
+				{start: "CreateContainer in sandbox ", has: "from runtime service failed", fill: runtimeCall},
+				{start: "CreateContainer within sandbox ", has: " failed", fill: criCall},
+			},
 		},
 		{
 			kind: kindContainerStartFailed, lane: LaneRuntime, words: "container could not be started",
-			rules: []rule{{start: "StartContainer ", has: "from runtime service failed", fill: runtimeCall}},
+			rules: []rule{
+				{start: "StartContainer ", has: "from runtime service failed", fill: runtimeCall},
+				{start: "StartContainer for ", has: " failed", fill: criCall},
+			},
 		},
 		{
 			kind: KindContainerStopFailed, lane: LaneRuntime, words: "a container could not be stopped",
@@ -65,11 +79,21 @@ func runtimeMessages() []message {
 				{start: "StopContainer ", has: "from runtime service failed", fill: runtimeCall},
 				{start: "Container termination failed with gracePeriod", fill: runtimeCall},
 				{start: "Container \"", has: " termination failed with gracePeriod ", fill: terminationFailed},
+				{start: "Container \"", has: " termination failed after ", fill: terminationFailed},
+				{start: "Kill container failed", fill: runtimeCall},
+				{start: "killContainer for pod failed", fill: runtimeCall},
+				{start: "StopContainer for ", has: " failed", fill: criCall},
+				{start: "Stopping container ", has: " timed out: ", find: []string{"Stopping container "}, fill: crioStop},
+				{start: "Container ", has: " of kill - trying direct SIGKILL", fill: dockerStop},
+				{start: "Handler for ", has: " returned error: ", fill: dockerHandler},
 			},
 		},
 		{
 			kind: kindContainerRemoveFailed, lane: LaneRuntime, words: "container could not be removed",
-			rules: []rule{{start: "RemoveContainer ", has: "from runtime service failed", fill: runtimeCall}},
+			rules: []rule{
+				{start: "RemoveContainer ", has: "from runtime service failed", fill: runtimeCall},
+				{start: "RemoveContainer for ", has: " failed", fill: criCall},
+			},
 		},
 		{
 			kind: KindRuntimeDown, lane: LaneRuntime, words: "the container runtime is down",
@@ -97,9 +121,11 @@ func runtimeMessages() []message {
 		{
 			kind: kindContainerNameReserved, lane: LaneRuntime, words: "container name is still reserved",
 			rules: []rule{
-				{has: "failed to reserve container name", fill: wholeMessage},
-				{has: "failed to reserve sandbox name", fill: wholeMessage},
-				{has: "error reserving ctr name", fill: wholeMessage},
+				{has: "failed to reserve container name", fill: reserved},
+				{has: "failed to reserve sandbox name", fill: reserved},
+				{has: "error reserving ctr name", fill: reserved},
+				{has: "error reserving pod name", fill: reserved},
+				{has: "not yet finished. Currently at stage", fill: reserved},
 			},
 		},
 		{
@@ -119,11 +145,13 @@ func runtimeMessages() []message {
 		{
 			kind: KindShimFailed, lane: LaneRuntime, words: "container shim failed",
 			rules: []rule{
-				{has: "failed to delete shim", fill: wholeMessage},
-				{has: "failed to kill container", fill: wholeMessage},
-				{has: "failed to create containerd task", fill: wholeMessage},
-				{has: "failed to create shim", fill: wholeMessage},
-				{has: "ttrpc: closed", fill: wholeMessage},
+				{has: "failed to delete shim", fill: shimFailed},
+				{has: "failed to kill container", fill: shimFailed},
+				{has: "failed to create containerd task", fill: shimFailed},
+				{has: "failed to create shim", fill: shimFailed},
+				{has: "ttrpc: closed", fill: shimFailed},
+				{has: "failed to delete task", fill: shimFailed},
+				{has: "failed to handle container TaskExit event", fill: shimFailed},
 			},
 		},
 	}

@@ -42,13 +42,23 @@ const (
 	// KindCSIFailed is any other error of a CSI driver. Driver, Code.
 	KindCSIFailed Kind = "csi-failed"
 	// KindCSIVolDataMissing: `unmounter failed to load volume data file […]`, `UnmountDevice failed to load volume data
-	// file`. Path.
+	// file`, `failed to open` or `parse volume data file`: lost, damaged or empty. Path.
 	KindCSIVolDataMissing Kind = "csi-vol-data-missing"
 	// KindCSIRegistrationFailed: `RegisterPlugin error -- …`. Path is the socket.
 	KindCSIRegistrationFailed Kind = "csi-registration-failed"
 	// KindVolumesNotMounted: `"Unable to attach or mount volumes for pod; skipping pod"` [`Unable to mount volumes for
 	// pod …`]. PodName; Volume is the list of unmounted ones, joined by ",".
 	KindVolumesNotMounted Kind = "volumes-not-mounted"
+	// kindVolumeRejected: `"Failed to add volume to desiredStateOfWorld"`, with `no volume plugin matched`, `conflicting SELinux
+	// labels of volume` or another reason: the kubelet does not begin to mount the volume. PodName, PodUID, Volume.
+	kindVolumeRejected Kind = "volume-rejected"
+	// kindVolumeOwnership: `Setting volume ownership for P and fsGroup set. If the volume has a lot of files …`. It can take
+	// minutes. PodUID, Path.
+	kindVolumeOwnership Kind = "volume-ownership"
+	// kindCSICallFailed: `GRPC error: rpc error: code = Internal …` of a CSI driver's own log. Code, PodUID, Path.
+	kindCSICallFailed Kind = "csi-call-failed"
+	// kindCSIAttachFailed: `failed to attach: rpc error: …`, `failed to detach: …` of the external attacher.
+	kindCSIAttachFailed Kind = "csi-attach-failed"
 )
 
 // volumeMessages are those of the reconciler, of the operations, and of their results.
@@ -146,7 +156,34 @@ func volumeMessages() []message {
 		{kind: KindCSIUnavailable, lane: LaneVolumes, words: "CSI driver is unavailable"},
 		{
 			kind: KindCSIVolDataMissing, lane: LaneVolumes, words: "vol_data.json could not be loaded",
-			rules: []rule{{has: "failed to load volume data file", fill: loneVolumeError}},
+			rules: []rule{
+				{has: "failed to load volume data file", fill: loneVolumeError},
+				{has: "failed to open volume data file", fill: loneVolumeError},
+				{has: "failed to parse volume data file", fill: loneVolumeError},
+			},
+		},
+		{
+			kind: kindVolumeRejected, lane: LaneVolumes, words: "volume cannot be mounted: the kubelet does not accept it",
+			rules: []rule{
+				{has: "no volume plugin matched", fill: volumeRejected},
+				{has: "conflicting SELinux labels of volume", fill: volumeRejected},
+				{start: "Failed to add volume ", has: "desiredStateOfWorld", fill: volumeRejected},
+			},
+		},
+		{
+			kind: kindVolumeOwnership, lane: LaneVolumes, words: "ownership of a volume's files is being changed (fsGroup)",
+			rules: []rule{{start: "Setting volume ownership for ", fill: volumeOwnership}},
+		},
+		{
+			kind: kindCSIAttachFailed, lane: LaneVolumes, words: "CSI driver could not attach a volume",
+			rules: []rule{
+				{has: "failed to attach: rpc error", fill: csiAttach},
+				{has: "failed to detach: rpc error", fill: csiAttach},
+			},
+		},
+		{
+			kind: kindCSICallFailed, lane: LaneVolumes, words: "CSI driver answered with an error",
+			rules: []rule{{has: "GRPC error: rpc error: code = ", fill: csiCall}},
 		},
 		{
 			kind: KindCSIFailed, lane: LaneVolumes, words: "CSI driver returned an error",

@@ -1,8 +1,11 @@
 package logs
 
 import (
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 )
 
 // A layer is one way in which a line is wrapped or written.
@@ -254,9 +257,28 @@ func (p *lineParser) peel(e *entry, s *shape, text string) (string, bool) {
 		return p.dated(e, s, text)
 	case c == 'k' && strings.HasPrefix(text, "kern "):
 		return p.decoded(e, s, text)
+	case 'a' <= c && c <= 'z' && s.depth == 0:
+		return tagged(e, s, text)
 	}
 	return text, false
 }
+
+// tagged takes "crio[1488]: " off a line whose date and host somebody has cut off. Only programs whose messages are known are taken for
+// such: prose has colons, too.
+func tagged(e *entry, s *shape, text string) (string, bool) {
+	tag, rest, ok := strings.Cut(text[:min(len(text), maxTag)], "[")
+	pid, _, closed := strings.Cut(rest, "]: ")
+	n, err := strconv.Atoi(pid)
+	if !ok || !closed || err != nil || n <= 0 || !kubeletOrigin(tag) && !cri.IsLogName(tag) {
+		return text, false
+	}
+	s.push(layerSyslog)
+	e.Origin, e.PID = program(tag), n
+	return text[len(tag)+len(pid)+len("[]: "):], true
+}
+
+// maxTag is the most that a program's name and pid take.
+const maxTag = 48
 
 // trim takes off what is around a line: line ends, blocks of NULs that a crash leaves, colours.
 func trim(line string) string {

@@ -131,11 +131,19 @@ func (p *producer) split(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// writtenBy tells by its source files who wrote a log whose lines name no program: the controller manager if none is the
-// kubelet's, since both may be one program; "" if it is not seen.
+// writtenBy tells by its source files, and by the calls of a dump, who wrote a log whose lines name no program: the controller manager
+// or a runtime if none is the kubelet's, since both may be one program; "" if it is not seen.
 func writtenBy(text []byte) string {
-	if bytes.Contains(text, []byte(" kubelet")) {
+	if bytes.Contains(text, []byte(" kubelet")) || bytes.Contains(text, []byte("k8s.io/kubernetes/")) {
 		return ""
+	}
+	for _, r := range []struct{ call, program string }{
+		{"github.com/docker/docker/daemon.", "dockerd"}, {"github.com/moby/moby/v2/daemon.", "dockerd"}, {"github.com/cri-o/cri-o/server.", "crio"},
+		{"github.com/Mirantis/cri-dockerd/", "cri-dockerd"}, {"github.com/containerd/containerd/", "containerd"}, {"github.com/containerd/cri/", "containerd"},
+	} {
+		if bytes.Contains(text, []byte(r.call)) {
+			return r.program
+		}
 	}
 	for _, file := range []string{" controllermanager.go:", " gc_controller.go:", " garbagecollector.go:", " node_lifecycle_controller.go:"} {
 		if bytes.Contains(text, []byte(file)) {

@@ -228,6 +228,8 @@ type Deletion struct {
 	GraceSeconds *int64 `json:"grace_seconds,omitempty"`
 	// Proven says that this kubelet's verbosity would show a later stage. Without it, a deletion that seems stuck may have ended.
 	Proven bool `json:"proven"`
+	// Inferred says that unmounts alone show the deletion, which began or failed: the pod may also have ended by itself, or be an orphan.
+	Inferred bool `json:"inferred,omitempty"`
 }
 
 // A Step is one stage of a deletion.

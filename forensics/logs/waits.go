@@ -57,7 +57,7 @@ func (d *deletion) finish(f *folder) {
 	if d.Stage == "" {
 		d.Stage = StageRequested
 	}
-	d.Complaints = []Quote{}
+	d.Complaints, d.Inferred = []Quote{}, !d.ending
 	if d.Done {
 		return
 	}

@@ -24,6 +24,7 @@ func Clean(text []byte) []byte {
 	changed := decode(lines)
 	changed = strip(lines) || changed
 	changed = join(lines) || changed
+	changed = joinWords(lines) || changed
 	changed = translate(lines) || changed
 	changed = reverse(lines) || changed
 	changed = split(lines) || changed
@@ -194,6 +195,42 @@ func join(lines []string) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// mostWrapped is how many lines a message that was wrapped between words takes at most.
+const mostWrapped = 40
+
+// joinWords puts a message of klog together that a mail program or an editor has wrapped between words: no line but the last had room for
+// the first word of the next one. Two lines do not tell that.
+func joinWords(lines []string) (changed bool) {
+	for i := 0; i < len(lines); i++ {
+		if !klogHead.MatchString(lines[i]) {
+			continue
+		}
+		last, width := i, len([]rune(lines[i]))
+		for last+1 < len(lines) && last-i < mostWrapped && continues(lines[last+1]) && lines[last+1][0] != ' ' {
+			last++
+			width = max(width, len([]rune(lines[last])))
+		}
+		if last-i < 2 || width < minWidth || width > maxWidth || !filled(lines[i:last+1], width) {
+			continue
+		}
+		lines[i] = strings.Join(lines[i:last+1], " ")
+		clear(lines[i+1 : last+1])
+		changed, i = true, last
+	}
+	return changed
+}
+
+// filled says whether no line but the last has room for the first word of the next.
+func filled(lines []string, width int) bool {
+	for i, line := range lines[:len(lines)-1] {
+		word, _, _ := strings.Cut(lines[i+1], " ")
+		if len([]rune(line))+1+len([]rune(word)) <= width {
+			return false
+		}
+	}
+	return true
 }
 
 // unfinished says whether a line of a stack lacks its end.

@@ -65,3 +65,24 @@ func FuzzClean(f *testing.F) {
 		}
 	})
 }
+
+func TestCleanJoinsWords(t *testing.T) {
+	const whole = `E0119 08:50:20.110381     955 nestedpendingoperations.go:301] Operation for "{volumeName:v podName: nodeName:}" failed. No retries permitted until 2022-01-19 08:52:22 +0000 UTC (durationBeforeRetry 2m2s). Error: MountVolume.SetUp failed for volume "v"`
+	var lines []string
+	line := ""
+	for _, word := range strings.SplitAfter(whole, " ") {
+		if len(line)+len(strings.TrimSpace(word)) > 72 {
+			lines, line = append(lines, strings.TrimSpace(line)), ""
+		}
+		line += word
+	}
+	lines = append(lines, line)
+	got := string(Clean([]byte(strings.Join(lines, "\n") + "\n")))
+	if first, _, _ := strings.Cut(got, "\n"); first != whole {
+		t.Errorf("got %q", got)
+	}
+	apart := "E0119 08:50:20.110381     955 mount_linux.go:10] Unmount failed: exit status 32\nUnmounting arguments: /var/lib/kubelet/pods/u/volumes/kubernetes.io~nfs/a-long-name-of-a-volume\nOutput: umount: /var/lib/kubelet: target is busy.\n"
+	if got := Clean([]byte(apart)); got != nil && string(got) != apart {
+		t.Errorf("lines of a message were joined: %q", got)
+	}
+}

@@ -66,7 +66,7 @@ func InLog(p *forensics.Pass) []Stuck {
 		s := Pod{p: p, d: d, uid: logview.UIDOf(p, logs.Subject{PodUID: d.PodUID, PodName: d.PodName})}
 		s.judge()
 		switch {
-		case s.finished:
+		case s.finished, d.Inferred && (s.orphan() || !s.onNode()): // other checks report the unmounts
 		case !d.Proven && !s.failing:
 			if !s.young() {
 				unseen++
@@ -79,6 +79,24 @@ func InLog(p *forensics.Pass) []Stuck {
 		p.Unjudged("the deletion of %s seems to be stuck, but the log's verbosity is too low to show the end of a deletion", findings.Plural(unseen, "pod"))
 	}
 	return found
+}
+
+// orphan says whether the kubelet's log calls the pod orphaned after it came to its stage. Where no line tells of its end either, the kubelet
+// has forgotten the pod, and no deletion goes on.
+func (s *Pod) orphan() bool {
+	return slices.ContainsFunc(s.events(logs.KindOrphan, logs.KindOrphanDetail, logs.KindOrphanRemoveFailed, "orphan-mounted"), func(e logs.Event) bool {
+		return e.Last == nil || s.d.Since == nil || !e.Last.Before(*s.d.Since)
+	}) && !s.listed()
+}
+
+// onNode says whether the node's own lists or directories were read: they tell a pod that is being deleted from an orphan.
+func (s *Pod) onNode() bool {
+	for _, source := range []string{forensics.SourcePodDirs, forensics.SourceKubeletPods, forensics.SourceAPIDump, forensics.SourceAPI} {
+		if ok, _ := s.p.Evidence.Saw(source); ok {
+			return true
+		}
+	}
+	return s.listed()
 }
 
 // stageLimit is how long a stage takes at most in a healthy kubelet: its own timeouts are 2 min and 2 min 3 s.
