@@ -114,7 +114,9 @@ func (o nodeObject) node() Node {
 	n := Node{Object: o.Metadata.object("Node"), KubeletVersion: o.Status.NodeInfo.KubeletVersion}
 	for _, c := range o.Status.Conditions {
 		if c.Type == "Ready" {
-			n.Ready = c.Status
+			if n.Ready = c.Status; c.Status != "True" {
+				n.NotReady = c.condition()
+			}
 		}
 	}
 	for _, t := range o.Spec.Taints {

@@ -38,6 +38,12 @@ func Parse(r io.Reader) (Dump, error) {
 	return d, err
 }
 
+// maxEvents bounds the events: an API server has one hour of them.
+const maxEvents = 100_000
+
+// event is an object of kind Event, on one line.
+type event []byte
+
 // decoders decode objects on all processors and add them to a dump in their order.
 type decoders struct {
 	dump  *Dump
@@ -161,6 +167,11 @@ func (c *decoders) collect(w *work) {
 		case Volume:
 			c.dump.Kinds["PersistentVolume"]++
 			c.dump.Volumes = append(c.dump.Volumes, o)
+		case event:
+			c.dump.Kinds["Event"]++
+			if len(c.dump.Events) < maxEvents {
+				c.dump.Events = append(c.dump.Events, o)
+			}
 		case Object:
 			c.dump.Kinds[o.Kind]++
 			if slices.Contains(ownerKinds, o.Kind) {
@@ -188,6 +199,8 @@ func decode(r raw) (any, error) {
 		var n nodeObject
 		err := unmarshal(r.text, &n)
 		return n.node(), err
+	case "Event":
+		return event(r.text), nil
 	case "PersistentVolumeClaim":
 		var c claimObject
 		err := unmarshal(r.text, &c)

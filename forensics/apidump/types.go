@@ -23,6 +23,8 @@ type Dump struct {
 	// Owners are objects that own pods: Jobs, Workflows, ReplicaSets, StatefulSets, DaemonSets and what else has
 	// children in the dump.
 	Owners []Object `json:"owners"`
+	// Events are the objects of kind Event, each JSON on one line, for package logs. They are no part of the evidence.
+	Events [][]byte `json:"-"`
 	// Kinds counts the objects that were read, by kind ("Pod", "PersistentVolumeClaim"). A missing kind was not dumped, or has no
 	// objects: the dump does not show which.
 	Kinds map[string]int `json:"kinds"`
@@ -113,8 +115,10 @@ type Image struct {
 type Node struct {
 	Object
 	// Ready is the status of the Ready condition: "True", "False" or "Unknown"; empty where there is none.
-	Ready  string  `json:"ready,omitempty"`
-	Taints []Taint `json:"taints,omitempty"`
+	Ready string `json:"ready,omitempty"`
+	// NotReady is the Ready condition where it is not True.
+	NotReady *Condition `json:"not_ready,omitempty"`
+	Taints   []Taint    `json:"taints,omitempty"`
 	// KubeletVersion is as the node reports it ("v1.34.4").
 	KubeletVersion string `json:"kubelet_version,omitempty"`
 }

@@ -53,7 +53,7 @@ missing file of the image looks the same: the error tells.`,
 					}
 				}
 				if i.Grave() {
-					f.Remedies = []forensics.Remedy{describePod()}
+					f.Remedies = []forensics.Remedy{describePod(i.Events[0].PodName)}
 				}
 				p.ReportAlike(k.kind, func(n int) string { return findings.Plural(n, "pod") + " cannot start: " + logs.Words(k.kind) }, f)
 			}

@@ -3,14 +3,17 @@ package checks
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/diskview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/headline"
 )
 
 // evictionStuck finds evictions that do not free resources.
@@ -26,6 +29,7 @@ does not help:
 - A pod could not be killed ("failed to evict", after 1.5 times its grace period).
 - The volumes and containers of a pod were not cleaned up in 30 seconds. The space is not freed and the next pod is
   evicted.
+- Only attempts to reclaim are there, but for minutes, and the disks were not measured.
 
 The kubelet repeats these messages every 10 seconds while the problem lasts. A problem that was over when the log ended is
 information. A single attempt without an evictable pod is not reported.`,
@@ -44,6 +48,10 @@ information. A single attempt without an evictable pod is not reported.`,
 		}
 		if logview.Count(none) >= few {
 			p.Report(evictionNoneFinding(p, none))
+		}
+		measured := p.Evidence.Disks != nil // then disk-pressure judges
+		if since, resources, ok := logview.PressureInLog(p).Lasting(p); ok && !measured && len(failed)+len(none) == 0 {
+			p.Report(pressureLastsFinding(p, since, resources))
 		}
 	},
 }
@@ -70,6 +78,24 @@ func evictionNoneFinding(p *forensics.Pass, list []logs.Event) forensics.Finding
 	f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("The kubelet's eviction manager tried %s, %s.", findings.Times(logview.Count(list)), logview.Span(logview.First(list), logview.Last(list))),
 		"The pressure lasts until an operator frees space. Meanwhile the kubelet deletes every unused image and rejects new pods.")
 	return settle(p, logview.PressureInLog(p).Join(p, f), list)
+}
+
+// pressureLastsFinding is of a pressure that reclaiming does not end, where the disks were not measured.
+func pressureLastsFinding(p *forensics.Pass, since *time.Time, resources string) forensics.Finding {
+	inLog := logview.PressureInLog(p)
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: logview.EvictionEntity, Confidence: forensics.Likely, Since: since,
+		ConfidenceWhy: "the kubelet says so; the disks and the memory were not measured",
+		Title:         "Memory pressure since " + logview.Moment(since) + ": the kubelet cannot reclaim enough " + resources,
+		Effect:        "eviction cannot free resources",
+		Remedies:      []forensics.Remedy{incident.Look("shows which processes use the memory", "ps", "aux", "--sort=-rss")},
+	}
+	if inLog.Disk() {
+		f.Title = "Disk pressure since " + logview.Moment(since) + ": the kubelet cannot reclaim enough " + resources
+		f.Remedies = evictionRemedies()
+	}
+	f.Title = headline.Fit(f.Title)
+	return inLog.Join(p, f)
 }
 
 func evictionFailedFinding(p *forensics.Pass, list []logs.Event) forensics.Finding {

@@ -53,7 +53,10 @@ func reportOOM(p *forensics.Pass, i incident.Incident) {
 	live, _ := p.Evidence.Saw(forensics.SourceProcesses)
 	ends := !live && logview.Within(i.Last, logview.Story(p).Last, time.Second) // what somebody has cut out to show it
 	i.Minor = i.Count < logview.FewFailures && !vital && !ends
-	f := incident.Certain(i.Finding(p, "", ""))
+	f := i.Finding(p, "", "")
+	if i.Events[0].Origin != "kubelet" { // which reports it as an event
+		f = incident.Certain(f)
+	}
 	count, last := findings.Times(i.Count), ", last at "+logview.Moment(i.Last)
 	switch i.Subject.Kind {
 	case forensics.KindPod:

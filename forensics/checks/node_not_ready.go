@@ -1,12 +1,15 @@
 package checks
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
@@ -24,20 +27,31 @@ kubelet it is normal and left out. A node that is NotReady since its kubelet doe
 		logview.SawKubelet(p)
 		spec := incident.Spec{
 			Lasting: true, Kubelet: true,
-			Subject: func(logs.Event) forensics.Entity { return incident.Thing("node", "Ready") },
-			Ended:   func(forensics.Entity) *time.Time { return logview.Last(logview.Events(p, "node-ready")) },
+			Subject: nodeOf,
+			Ended: func(node forensics.Entity) *time.Time {
+				return logview.Last(slices.DeleteFunc(logview.Events(p, "node-ready"), func(e logs.Event) bool { return nodeOf(e) != node }))
+			},
 		}
 		for _, i := range spec.Find(p, logview.Events(p, "node-not-ready")) {
-			f := i.Finding(p, "The node has been NotReady", "The node was NotReady")
+			name, argument := "The node", "NODE"
+			if node := i.Events[0].Node; node != "" {
+				if name = "Node " + node; remedy.IsObjectName(node) {
+					argument = node
+				}
+			}
+			f := i.Finding(p, name+" has been NotReady", name+" was NotReady")
 			because(p, &f, i.Events[len(i.Events)-1])
 			if i.Grave() {
 				f.Detail = findings.Sentences(f.Detail, "The log shows no later NodeReady; a kubelet below -v 2 does not log that.")
-				f.Remedies = []forensics.Remedy{incident.Look("shows the conditions of the node as the API server has them", "kubectl", "describe", "node", "NODE")}
+				f.Remedies = []forensics.Remedy{incident.Look("shows the conditions of the node as the API server has them", "kubectl", "describe", "node", argument)}
 			}
 			p.Report(f)
 		}
 	},
 }
+
+// nodeOf is the node of a message; the one whose log it is where it names none.
+func nodeOf(e logs.Event) forensics.Entity { return incident.Thing("node", cmp.Or(e.Node, "Ready")) }
 
 // because links the reason of the condition to what it is about.
 func because(p *forensics.Pass, f *forensics.Finding, e logs.Event) {

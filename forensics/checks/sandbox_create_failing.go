@@ -61,7 +61,9 @@ information until a pod waits for it or the node is NotReady. A runtime that doe
 
 // networkMissed says whether the network that is not ready has stopped a pod or the node. Pods of the host network need none.
 func networkMissed(p *forensics.Pass) bool {
-	return slices.ContainsFunc(logview.Events(p, logs.KindPodSyncFailed, "node-not-ready"), func(e logs.Event) bool { return e.Cause() == "network" })
+	return slices.ContainsFunc(logview.Events(p, logs.KindPodSyncFailed, "node-not-ready", "network-not-ready"), func(e logs.Event) bool {
+		return e.Cause() == "network" || e.Kind == "network-not-ready" && e.PodName != ""
+	})
 }
 
 func sandboxRemedy(network bool) forensics.Remedy {

@@ -32,11 +32,14 @@ attached, or a call of the driver has not returned.`,
 		failingVolumes(p, "MountVolume", "MountDevice").report(p, "mounted", pods)
 		for _, list := range [][]volumeOperation{failingVolumes(p, "AttachVolume", "VerifyControllerAttachedVolume"), brokenDrivers(p)} {
 			for _, o := range list {
-				pods[o.PodUID] = true
+				pods[cmp.Or(o.PodUID, o.PodName)] = true
 			}
 		}
 		waiting := incident.Spec{Few: 2, Kubelet: true, Window: 5 * time.Minute, Subject: func(e logs.Event) forensics.Entity {
 			pod := incident.PodOf(p, e)
+			if pod.Kind == "" && e.Volume != "" && !pods[""] { // an event that was quoted alone
+				return incident.Thing(forensics.KindVolume, e.Volume)
+			}
 			if pods[pod.ID] {
 				return forensics.Entity{}
 			}
@@ -64,7 +67,7 @@ func reportRejected(p *forensics.Pass) {
 		f := i.Finding(p, name+" cannot be mounted", name+" could not be mounted")
 		f.Effect = "volumes cannot be mounted"
 		if i.Grave() {
-			f.Remedies = []forensics.Remedy{describePod()}
+			f.Remedies = []forensics.Remedy{describePod(i.Events[0].PodName)}
 		}
 		p.ReportAlike("rejected", func(n int) string {
 			return findings.Plural(n, "volume") + " cannot be mounted: the kubelet does not accept them"
@@ -80,7 +83,7 @@ func reportCSIErrors(p *forensics.Pass, kind logs.Kind, now, then string) {
 		f := i.Finding(p, "CSI driver "+now, "CSI driver "+then)
 		f.ConfidenceWhy = "the log of the driver says so; which driver it is, it does not say"
 		if i.Grave() {
-			f.Remedies = []forensics.Remedy{describePod()}
+			f.Remedies = []forensics.Remedy{describePod(i.Events[0].PodName)}
 		}
 		p.Report(f)
 	}
@@ -88,7 +91,10 @@ func reportCSIErrors(p *forensics.Pass, kind logs.Kind, now, then string) {
 
 // reportWaitingPod reports a pod whose volumes are not mounted in time.
 func reportWaitingPod(p *forensics.Pass, i incident.Incident) {
-	name := findings.PodTitle(p, i.Subject.ID)
+	name := "A pod"
+	if i.Subject.Kind == forensics.KindPod {
+		name = findings.PodTitle(p, i.Subject.ID)
+	}
 	what := "its volumes"
 	if v := i.Events[len(i.Events)-1].Volume; v != "" {
 		what = "volume " + v
@@ -113,13 +119,14 @@ func reportWaitingPod(p *forensics.Pass, i incident.Incident) {
 		break
 	}
 	if i.Grave() {
-		f.Remedies = []forensics.Remedy{describePod()}
+		f.Remedies = []forensics.Remedy{describePod(i.Events[0].PodName)}
 	}
 	p.ReportAlike("waits for volumes", func(n int) string { return findings.Plural(n, "pod") + " cannot start: volumes are not mounted" }, f)
 }
 
-func describePod() forensics.Remedy {
-	return incident.Look("shows the events of the pod, with the last error in full", "kubectl", "describe", "pod", "-n", "NAMESPACE", "POD")
+// describePod shows a pod, "namespace/name"; "" where it is not known.
+func describePod(name string) forensics.Remedy {
+	return incident.Look("shows the events of the pod, with the last error in full", append([]string{"kubectl", "describe", "pod"}, remedy.PodArguments(name)...)...)
 }
 
 // A volumeOperation is the last try of an operation of a volume.
@@ -164,12 +171,13 @@ func brokenDrivers(p *forensics.Pass) (found []volumeOperation) {
 func (list volumeOperations) report(p *forensics.Pass, done string, pods map[string]bool) {
 	for _, o := range list {
 		o.PodUID = logview.UIDOf(p, o.Subject)
-		if o.PodUID != "" {
-			pods[o.PodUID] = true
-		}
 		failures := max(o.Failures, failuresBefore(o.RetrySeconds))
 		current := logview.Within(o.Failed, logview.KubeletEnd(p), max(150*time.Second, time.Duration(2*o.RetrySeconds)*time.Second))
-		f := o.finding(p, done, current && failures >= logview.FewFailures)
+		lasting := o.Code == "Multi-Attach" // which is said once, and lasts until the volume is attached
+		f := o.finding(p, done, lasting || current && failures >= logview.FewFailures)
+		if grave := f.Severity == forensics.Warning; o.PodUID != "" || grave {
+			pods[cmp.Or(o.PodUID, o.PodName)] = true
+		}
 		what := [2]string{o.Code, logview.DriverOf(o.Subject)}
 		p.ReportAlike(what, func(n int) string {
 			title := findings.Plural(n, "volume") + " cannot be " + done
@@ -220,7 +228,7 @@ func (o volumeOperation) finding(p *forensics.Pass, done string, grave bool) for
 	if grave {
 		f.Severity = forensics.Warning
 		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
-		f.Remedies = []forensics.Remedy{describePod()}
+		f.Remedies = []forensics.Remedy{describePod(o.PodName)}
 	}
 	if silent, _, _ := logview.SyncLoop(p); silent != nil && done == "unmounted" {
 		f.Because = []forensics.Entity{stall.SyncLoopEntity}

@@ -9,6 +9,8 @@ import (
 
 // A rule knows one message by its words.
 type rule struct {
+	// event is the reason of the events of the API that the rule is for, of which the other texts may be empty; "" for lines of logs.
+	event string
 	// start is what the message begins with; empty where it can stand anywhere (has must be set then).
 	start string
 	// has is what the message, or the text of its error, must hold besides.
@@ -34,18 +36,21 @@ type rulebook struct {
 	byWord   map[string][]rule
 	anywhere []rule
 	kernel   []rule
+	byEvent  map[string][]rule
 }
 
 var book = newRulebook()
 
 func newRulebook() rulebook {
-	b := rulebook{messages: map[Kind]message{}, byWord: map[string][]rule{}}
+	b := rulebook{messages: map[Kind]message{}, byWord: map[string][]rule{}, byEvent: map[string][]rule{}}
 	for _, m := range messages() {
 		m.summed = m.summed || m.severity == SeverityNoise
 		b.messages[m.kind] = m
 		for _, r := range m.rules {
 			r.kind = m.kind
 			switch word := firstWord(r.start); {
+			case r.event != "":
+				b.byEvent[r.event] = append(b.byEvent[r.event], r)
 			case r.kernel:
 				b.kernel = append(b.kernel, r)
 			case r.start == "":
@@ -95,6 +100,8 @@ func speaks(origin string) bool {
 // program's are, since a log of a program may quote the kernel.
 func (b *rulebook) find(e *entry, o *occurrence) (rule, bool) {
 	switch {
+	case e.API != nil:
+		return b.findEvent(e, o)
 	case e.Origin == "kernel":
 		return firstFit(b.kernel, e, o)
 	case !speaks(e.Origin):
@@ -111,6 +118,35 @@ func (b *rulebook) find(e *entry, o *occurrence) (rule, bool) {
 		return firstFit(b.kernel, e, o)
 	}
 	return rule{}, false
+}
+
+// findEvent is the rule for an event of the API: by its reason, or by the words of its message.
+func (b *rulebook) findEvent(e *entry, o *occurrence) (rule, bool) {
+	subject := about(e.API)
+	for _, r := range b.byEvent[e.API.Reason] {
+		if !r.fits(e) {
+			continue
+		}
+		*o = occurrence{Kind: r.kind, Time: e.Time, Entry: e, Subject: subject}
+		o.Reason, o.Code = cut(e.Message, maxReason), code(e.Message)
+		if r.fill == nil || r.fill(e, o) {
+			return r, true
+		}
+	}
+	rules := b.byWord[firstWord(e.Message)]
+	switch e.Origin {
+	case "kernel":
+		rules = b.kernel
+	case "kubelet", "kube-controller-manager":
+	default:
+		return rule{}, false
+	}
+	r, ok := firstFit(rules, e, o)
+	o.Node = subject.Node
+	if o.PodName == "" && o.PodUID == "" {
+		o.PodName, o.PodUID = subject.PodName, subject.PodUID
+	}
+	return r, ok
 }
 
 func firstFit(rules []rule, e *entry, o *occurrence) (rule, bool) {
@@ -172,7 +208,7 @@ var kernelBeginnings = []string{
 func (s Subject) cloned() Subject {
 	for _, p := range []*string{
 		&s.PodUID, &s.PodName, &s.Container, &s.Volume, &s.UniqueName, &s.Driver, &s.Image, &s.Path, &s.Device,
-		&s.Server, &s.Process, &s.Code,
+		&s.Server, &s.Process, &s.Code, &s.Node,
 	} {
 		*p = strings.Clone(cut(*p, maxSubject))
 	}

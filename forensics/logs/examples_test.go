@@ -103,7 +103,7 @@ func TestEveryKindHasAnExample(t *testing.T) {
 		have[ex.kind] = true
 	}
 	for _, m := range messages() {
-		if !have[m.kind] {
+		if !have[m.kind] && m.kind != noiseBeforeStart { // which a later event tells
 			t.Errorf("no example of %s", m.kind)
 		}
 	}
@@ -133,7 +133,7 @@ func TestLiteralsSelectEveryKnownLine(t *testing.T) {
 func TestEveryRuleHasLiterals(t *testing.T) {
 	for _, m := range messages() {
 		for _, r := range m.rules {
-			if r.start == "" && r.has == "" {
+			if r.start == "" && r.has == "" && r.event == "" {
 				t.Errorf("%s: a rule fits every line: %+v", m.kind, r)
 			}
 			list := r.literals()

@@ -118,7 +118,7 @@ func operationOf(text string) string {
 		return opMountDevice
 	case strings.Contains(text, "MountVolume."), strings.Contains(text, "MapVolume."):
 		return opMountVolume
-	case strings.Contains(text, "AttachVolume."):
+	case strings.Contains(text, "AttachVolume."), strings.HasPrefix(text, multiAttach):
 		return opAttachVolume
 	case strings.Contains(text, "VerifyControllerAttachedVolume"), strings.Contains(text, "Volume has not been added to the list"), strings.Contains(text, "is not yet attached"):
 		return opVerify
@@ -225,6 +225,9 @@ func notMounted(e *entry, o *occurrence) bool {
 	o.Reason, o.Code = cut(waitReason(text), maxReason), ""
 	if o.Volume = volumeList(text, "unmounted volumes=["); o.Volume == "" {
 		o.Volume = volumeList(text, "list of unmounted volumes=[")
+	}
+	if o.Volume == "" {
+		o.Volume = volumeList(text, "unattached/unmounted volumes=[")
 	}
 	return true
 }

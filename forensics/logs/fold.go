@@ -37,6 +37,8 @@ type folder struct {
 	deletions  deletions
 	operations operations
 	lastOOM    occurrence
+	// reports are the events of the API.
+	reports []report
 	// kubelet says that a line of a kubelet was seen, latest is the time of the latest line of one.
 	kubelet bool
 	latest  time.Time
@@ -51,6 +53,7 @@ type eventKey struct {
 type event struct {
 	Event
 	first, last, largest Quote
+	quoted               int // lines
 }
 
 func newFolder() *folder {
@@ -66,6 +69,14 @@ func newFolder() *folder {
 
 // add takes one occurrence; file is the path that quotes name. Nothing of the entry is kept uncloned.
 func (f *folder) add(file string, o occurrence) {
+	if o.Entry.API != nil {
+		if len(f.reports) < maxReported {
+			f.reports = append(f.reports, report{file, o})
+		} else {
+			f.drop(o.Kind)
+		}
+		return
+	}
 	if f.sameKill(&o) {
 		return
 	}
@@ -86,6 +97,9 @@ func (f *folder) add(file string, o occurrence) {
 
 // seen tells of lines that were not selected: that a writer said something else at that time.
 func (f *folder) seen(e *entry) {
+	if e.API != nil {
+		return
+	}
 	if !kubeletOrigin(e.Origin) && (e.Origin != "" || e.Source == "") {
 		return
 	}
@@ -182,28 +196,30 @@ func (f *folder) count(file string, o occurrence) {
 }
 
 func (ev *event) add(file string, o occurrence, anonymous bool) {
-	ev.Count++
+	ev.Count += o.Entry.times()
 	if anonymous {
 		ev.Subject = Subject{}
 	} else {
 		ev.Subject = o.Subject
 	}
 	ev.Number = o.Number
-	isLargest := ev.Count == 1 || o.Number > ev.Max
+	isFirst := ev.quoted == 0
+	ev.quoted++
+	isLargest := isFirst || o.Number > ev.Max
 	if isLargest {
 		ev.Max = o.Number
 	}
 	if !o.Time.IsZero() {
 		t := o.Time
-		if ev.First == nil || t.Before(*ev.First) {
-			ev.First = &t
+		if first := o.Entry.since(); ev.First == nil || first.Before(*ev.First) {
+			ev.First = &first
 		}
 		if ev.Last == nil || t.After(*ev.Last) {
 			ev.Last = &t
 		}
 	}
 	q := quote(file, o.Entry)
-	if ev.Count == 1 {
+	if isFirst {
 		ev.first = q
 	}
 	if isLargest {
@@ -253,7 +269,7 @@ func quoteText(s string) string {
 func (ev *event) finish() Event {
 	e := ev.Event
 	e.Quotes = []Quote{ev.first}
-	if ev.Count > 1 {
+	if ev.quoted > 1 {
 		if ev.largest != ev.first && ev.largest != ev.last {
 			e.Quotes = append(e.Quotes, ev.largest)
 		}
@@ -264,6 +280,7 @@ func (ev *event) finish() Event {
 
 // story is what came of it.
 func (f *folder) story(files []File) Story {
+	f.reported()
 	s := Story{
 		Files: files, Events: make([]Event, 0, len(f.order)), Lives: f.lives.list(), Orphans: f.orphans.result(),
 		Operations: f.operations.list(), Deletions: []Deletion{},

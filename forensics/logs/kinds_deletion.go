@@ -115,7 +115,10 @@ func deletionMessages() []message {
 				{start: "Container \"", has: "exited normally", level: 3, fill: exited},
 			},
 		},
-		{kind: KindPodKillFailed, lane: LaneDeletions, words: "pod could not be killed"},
+		{
+			kind: KindPodKillFailed, lane: LaneDeletions, words: "pod could not be killed",
+			rules: []rule{{event: "FailedKillPod", fill: eventOfKill}, {event: "ExceededGracePeriod"}},
+		},
 		{
 			kind: kindPodContainersStopped,
 			rules: []rule{

@@ -72,25 +72,35 @@ func diskMessages() []message {
 			rules: []rule{
 				{start: "Image garbage collection failed once", fill: imageGCFailed},
 				{start: "Image garbage collection failed", fill: imageGCFailed},
+				{event: "ImageGCFailed"},
+				{event: "FreeDiskSpaceFailed"},
 				{start: "failed to garbage collect required amount of images", fill: imageGCFailed},
 				{start: "Failed to garbage collect required amount of images", fill: imageGCFailed},
 			},
 		},
 		{
 			kind: KindContainerGCFailed, lane: LaneDisk, words: "container garbage collection failed",
-			rules: []rule{{start: "Container garbage collection failed"}},
+			rules: []rule{{start: "Container garbage collection failed"}, {event: "ContainerGCFailed"}},
 		},
 		{
 			kind: KindImageFSCapacity, lane: LaneDisk, words: "image file system could not be measured",
-			rules: []rule{{start: "invalid capacity 0 on image filesystem"}},
+			rules: []rule{{start: "invalid capacity 0 on image filesystem"}, {event: "InvalidDiskCapacity", fill: eventOfCapacity}},
 		},
 		{
 			kind: KindEvictionReclaiming, lane: LaneDisk, byReason: true, words: "eviction manager reclaims a resource",
-			rules: ofManager(rule{start: "attempting to reclaim", fill: evictionResource}),
+			rules: append(ofManager(rule{start: "attempting to reclaim", fill: evictionResource}),
+				rule{event: "EvictionThresholdMet", fill: eventOfPressure},
+				rule{event: "NodeHasDiskPressure", fill: eventOfPressure},
+				rule{event: "KubeletHasDiskPressure", fill: eventOfPressure},
+				rule{event: "NodeHasInsufficientMemory", fill: eventOfPressure},
+				rule{event: "KubeletHasInsufficientMemory", fill: eventOfPressure},
+				rule{event: "NodeHasInsufficientPID", fill: eventOfPressure},
+				rule{event: "KubeletHasInsufficientPID", fill: eventOfPressure}),
 		},
 		{
 			kind: kindEvictionRelieved, lane: LaneDisk, byReason: true, words: "pressure ended without eviction",
-			rules: ofManager(rule{start: "able to reduce", fill: evictionRelieved}),
+			rules: append(ofManager(rule{start: "able to reduce", fill: evictionRelieved}),
+				rule{event: "NodeHasNoDiskPressure", fill: eventOfPressure}, rule{event: "NodeHasSufficientMemory", fill: eventOfPressure}, rule{event: "NodeHasSufficientPID", fill: eventOfPressure}),
 		},
 		{
 			kind: KindEvictionMustEvict, lane: LaneDisk, byReason: true, words: "pods must be evicted",
@@ -102,7 +112,7 @@ func diskMessages() []message {
 		},
 		{
 			kind: KindEvictionEvicted, lane: LaneDisk, words: "pod evicted",
-			rules: ofManager(rule{start: "pod ", has: " is evicted successfully", fill: noCause}),
+			rules: append(ofManager(rule{start: "pod ", has: " is evicted successfully", fill: noCause}), rule{event: "Evicted", has: "The node was low on resource", fill: eventOfEviction}),
 		},
 		{
 			kind: KindEvictionFailed, lane: LaneDisk, words: "pod could not be evicted",

@@ -159,6 +159,7 @@ func kernelMessages() []message {
 		{
 			kind: kindKernelOOM, lane: LaneKernel, words: "the node is out of memory, a process was killed",
 			rules: []rule{
+				{event: "SystemOOM", fill: eventOfOOM},
 				{has: "oom-kill:constraint=", fill: oom},
 				{has: "Out of memory: Kill", fill: oom},
 			},

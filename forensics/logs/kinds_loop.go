@@ -121,17 +121,24 @@ func loopMessages() []message {
 		},
 		{
 			kind: KindSyncLoopHealth, lane: LaneSyncLoop, words: "the health check of the sync loop fails",
-			rules: []rule{{has: "sync Loop took longer than expected", fill: noCause}},
+			rules: []rule{
+				{has: "sync Loop took longer than expected", fill: noCause},
+				{start: "[-]syncloop failed", fill: noCause}, // of /healthz?verbose
+			},
 		},
 		{
 			kind: kindNodeNotReady, lane: LaneSyncLoop, byReason: true, words: "node became NotReady",
-			rules: []rule{{start: "Node became not ready", fill: nodeNotReady}},
+			rules: []rule{
+				{start: "Node became not ready", fill: nodeNotReady},
+				{event: "NodeNotReady", fill: eventOfNode},
+			},
 		},
 		{
-			kind: kindNodeReady, severity: SeverityRoutine, summed: true,
+			kind: kindNodeReady, severity: SeverityRoutine,
 			rules: []rule{
 				{start: "Recording event message for node", level: 2, fill: nodeReady},
 				{start: "Recording NodeReady event message for node", level: 2, fill: noCause},
+				{event: "NodeReady"},
 			},
 		},
 		{

@@ -16,6 +16,7 @@ const (
 	noiseImageFSStart   Kind = "noise-image-fs-start"         // `invalid capacity 0 on image filesystem` once while the kubelet starts
 	noiseDNSLimits      Kind = "noise-dns-limits"             // `"Nameserver limits exceeded"`
 	noiseOOMScoreAdj    Kind = "noise-oom-score"              // `Failed to ApplyOOMScoreAdj`, only in containers
+	noiseBeforeStart    Kind = "noise-before-start"           // an event of the API about a pod of which a container was started later
 	noiseMirrorPod      Kind = "noise-mirror-pod"             // `"Failed creating a mirror pod" … already exists`
 )
 
@@ -102,6 +103,10 @@ func noiseMessages() []message {
 			kind: noiseOOMScoreAdj, severity: SeverityNoise, words: `"Failed to ApplyOOMScoreAdj"`,
 			harmless: "a kubelet in a container is not permitted to change its OOM score",
 			rules:    []rule{{start: "Failed to ApplyOOMScoreAdj"}},
+		},
+		{
+			kind: noiseBeforeStart, severity: SeverityNoise, words: "failures before a pod was started",
+			harmless: "a later event says that a container of the pod was started, so its volumes and its sandbox are there",
 		},
 		{
 			kind: noiseMirrorPod, severity: SeverityNoise, words: `"Failed creating a mirror pod"`,

@@ -41,6 +41,7 @@ func runtimeMessages() []message {
 			rules: []rule{
 				{start: "RunPodSandbox from runtime service failed", fill: runtimeCall},
 				{start: "RunPodSandbox for ", has: " failed", fill: criCall},
+				{event: "FailedCreatePodSandBox", fill: eventOfSandbox},
 			},
 		},
 		{
@@ -64,6 +65,8 @@ func runtimeMessages() []message {
 			rules: []rule{
 				{start: "CreateContainer in sandbox ", has: "from runtime service failed", fill: runtimeCall},
 				{start: "CreateContainer within sandbox ", has: " failed", fill: criCall},
+				{event: "FailedCreatePodContainer", fill: eventOfContainer},
+				{event: "Failed", fill: eventOfContainer},
 			},
 		},
 		{
@@ -105,7 +108,12 @@ func runtimeMessages() []message {
 		},
 		{
 			kind: kindExecFailed, words: "command of a probe or hook failed",
-			rules: []rule{{start: "ExecSync ", has: "from runtime service failed", fill: execFailed}},
+			rules: []rule{
+				{start: "ExecSync ", has: "from runtime service failed", fill: execFailed},
+				{event: "Unhealthy"},
+				{event: "FailedPreStopHook"},
+				{event: "FailedPostStartHook"},
+			},
 		},
 		{
 			kind: KindRuntimeCallFailed, lane: LaneRuntime, byReason: true, words: "a call to the container runtime failed",
@@ -116,7 +124,10 @@ func runtimeMessages() []message {
 		},
 		{
 			kind: kindNetworkNotReady, lane: LaneRuntime, byReason: true, words: "the network of the runtime is not ready",
-			rules: []rule{{start: "Container runtime network not ready", fill: networkNotReady}},
+			rules: []rule{
+				{start: "Container runtime network not ready", fill: networkNotReady},
+				{event: "NetworkNotReady"},
+			},
 		},
 		{
 			kind: kindContainerNameReserved, lane: LaneRuntime, words: "container name is still reserved",

@@ -46,6 +46,10 @@ const (
 	KindCSIVolDataMissing Kind = "csi-vol-data-missing"
 	// KindCSIRegistrationFailed: `RegisterPlugin error -- …`. Path is the socket.
 	KindCSIRegistrationFailed Kind = "csi-registration-failed"
+	// kindPodScheduled is an event of the API, with the reason Scheduled: the pod waits from then on.
+	kindPodScheduled Kind = "pod-scheduled"
+	// kindPodStarted is an event of the API, with the reason Started, Created, Pulled or Pulling: the volumes of the pod are mounted.
+	kindPodStarted Kind = "pod-started"
 	// KindVolumesNotMounted: `"Unable to attach or mount volumes for pod; skipping pod"` [`Unable to mount volumes for
 	// pod …`]. PodName; Volume is the list of unmounted ones, joined by ",".
 	KindVolumesNotMounted Kind = "volumes-not-mounted"
@@ -69,6 +73,12 @@ func volumeMessages() []message {
 			rules: []rule{
 				{start: "Operation for ", has: " failed", fill: operationFailed},
 				{start: "operation {", has: "} failed with: ", fill: operationFailed},
+				{event: "FailedMount", fill: eventOfVolume},
+				{event: "FailedMapVolume", fill: eventOfVolume},
+				{event: "FailedAttachVolume", fill: eventOfVolume},
+				{event: "FailedUnMount", fill: eventOfVolume},
+				{event: "FailedUnmapDevice", fill: eventOfVolume},
+				{event: "FailedDetachVolume", fill: eventOfVolume},
 			},
 		},
 		{kind: KindUnmountBusy, lane: LaneVolumes, words: "unmount failed: target is busy"},
@@ -98,7 +108,10 @@ func volumeMessages() []message {
 		},
 		{
 			kind: kindAttachDone, summed: true,
-			rules: []rule{{start: "AttachVolume.Attach succeeded", fill: volume}},
+			rules: []rule{
+				{start: "AttachVolume.Attach succeeded", fill: volume},
+				{event: "SuccessfulAttachVolume", fill: eventOfAttached},
+			},
 		},
 		{
 			kind: kindAttachWaiting, summed: true,
@@ -127,6 +140,14 @@ func volumeMessages() []message {
 		{
 			kind: KindVolumeDetached, severity: SeverityRoutine, summed: true,
 			rules: []rule{{start: "Volume detached for volume", fill: volume}},
+		},
+		{
+			kind: kindPodScheduled, severity: SeverityRoutine, summed: true,
+			rules: []rule{{event: "Scheduled"}},
+		},
+		{
+			kind: kindPodStarted, severity: SeverityRoutine, summed: true,
+			rules: []rule{{event: "Started"}, {event: "Created"}, {event: "Pulled"}, {event: "Pulling"}},
 		},
 		{kind: kindMountFailed, lane: LaneVolumes, words: "volume could not be mounted"},
 		{kind: KindUnmountFailed, lane: LaneVolumes, words: "volume could not be unmounted"},

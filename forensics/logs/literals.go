@@ -15,7 +15,7 @@ var literals = sync.OnceValue(func() []string {
 	for _, m := range messages() {
 		for _, r := range m.rules {
 			switch c := r.literals(); {
-			case r.find != nil || len(c) == 1:
+			case r.find != nil || r.event != "" || len(c) == 1:
 				all = append(all, c...)
 			case len(c) > 1:
 				choices = append(choices, c)
@@ -47,6 +47,9 @@ func holdsOne(text string, literals []string) bool {
 	return slices.ContainsFunc(literals, func(l string) bool { return strings.Contains(text, l) })
 }
 
+// eventLiterals are keys that each event of the API has, of core/v1 and of events.k8s.io/v1.
+var eventLiterals = []string{"involvedObject", "reportingController"}
+
 // minLiteral is how long a literal is at least, so that the search can skip.
 const minLiteral = 10
 
@@ -56,6 +59,9 @@ const minLiteral = 10
 func (r *rule) literals() []string {
 	if r.find != nil {
 		return r.find
+	}
+	if r.event != "" {
+		return eventLiterals
 	}
 	var list []string
 	for _, text := range []string{r.has, r.start, r.err} {

@@ -43,11 +43,11 @@ var operationEnds = map[Kind]string{
 
 // operationFails says whether a line is the end of an operation that failed.
 func operationFails(o *occurrence) bool {
-	return strings.HasPrefix(o.Entry.Message, "Operation for ") || strings.HasPrefix(o.Entry.Message, "operation {")
+	return o.Entry.API != nil && operationOf(o.Entry.Message) != "" || strings.HasPrefix(o.Entry.Message, "Operation for ") || strings.HasPrefix(o.Entry.Message, "operation {")
 }
 
 func (s *operations) add(file string, o occurrence, drop func(Kind)) {
-	if o.UniqueName == "" {
+	if o.UniqueName == "" && (o.Entry.API == nil || o.Volume == "") {
 		return
 	}
 	if name, ok := operationStarts[o.Kind]; ok {
@@ -69,7 +69,7 @@ func (s *operations) add(file string, o occurrence, drop func(Kind)) {
 }
 
 func idOf(name string, s Subject) operationID {
-	id := operationID{uniqueName: s.UniqueName, pod: s.PodUID}
+	id := operationID{uniqueName: cmp.Or(s.UniqueName, s.Volume), pod: cmp.Or(s.PodUID, s.PodName)}
 	switch name {
 	case opUnmountVolume:
 		id.away = true
@@ -110,7 +110,10 @@ func (op *operation) fail(name, file string, o occurrence) {
 	op.Volume, op.PodName = cmp.Or(o.Volume, volume), cmp.Or(o.PodName, pod)
 	op.Name = cmp.Or(name, op.Name)
 	op.failed, op.running = o.Time, false
-	op.Failures++
+	op.Failures += o.Entry.times()
+	if op.started.IsZero() && o.Entry.API != nil {
+		op.started = o.Entry.since()
+	}
 	op.RetrySeconds = o.Number
 	op.note(quote(file, o.Entry))
 }
@@ -140,6 +143,15 @@ func (s *operations) forget(id operationID) {
 	delete(s.open, id)
 	if s.pods[id.pod]--; s.pods[id.pod] <= 0 {
 		delete(s.pods, id.pod)
+	}
+}
+
+// started forgets what kept a pod from its volumes: a container of it was started.
+func (s *operations) started(pod Subject) {
+	for id, op := range s.open {
+		if !id.away && podOf(pod) != "" && podOf(op.Subject) == podOf(pod) {
+			s.forget(id)
+		}
 	}
 }
 

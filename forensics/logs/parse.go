@@ -23,11 +23,13 @@ const (
 	layerDmesg
 	layerLogfmt
 	layerStamped
+	layerEvent
 )
 
 var layerNames = [...]string{
 	layerJournal: "journal", layerSyslog: "syslog", layerCRI: "cri", layerDocker: "docker", layerKlog: "klog",
 	layerKlogJSON: "klog-json", layerKmsg: "kmsg", layerDmesg: "dmesg", layerLogfmt: "logfmt", layerStamped: "time",
+	layerEvent: "event",
 }
 
 // maxLayers is how deep prefixes may be nested: a journal's copy of a syslog's copy of a container's log.
@@ -111,7 +113,7 @@ func (p *lineParser) parse(lines ...string) (entry, shape) {
 		rest = append(rest, more)
 	}
 	switch {
-	case s.has(layerKlogJSON), s.has(layerLogfmt):
+	case s.has(layerKlogJSON), s.has(layerLogfmt), s.has(layerEvent):
 	case p.klog(&e, &s, text):
 		e.message(e.Message, rest)
 	default:

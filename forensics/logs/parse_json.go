@@ -30,6 +30,9 @@ func (p *lineParser) json(e *entry, s *shape, text string) (string, bool) {
 		s.partial = !strings.HasSuffix(log, "\n")
 		return log, true
 	}
+	if record.Get("kind") == "Event" && s.depth == 0 && p.origin == "" { // what a container prints is not of the API
+		return "", p.event(e, s, text)
+	}
 	if record.Get("ts") != "" && record.Get("msg") != "" {
 		p.klogJSON(e, s, fields)
 		return e.Message, true

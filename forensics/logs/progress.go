@@ -27,6 +27,7 @@ type progress struct {
 	skippedBytes int64
 	yearFound    bool           // by times in the messages
 	zoneFound    *time.Location // likewise; nil if not
+	aged         time.Time      // what the ages of events count from
 }
 
 // finish sets the status of the reading.
@@ -90,6 +91,7 @@ func (r *reader) describe(p *progress) File {
 	}
 	add(p.zone && p.zoneFound != nil, "the time zone is inferred from times in the messages: the lines have none, %s is assumed", p.zoneFound)
 	add(p.zone && p.zoneFound == nil, "the time zone is inferred: the lines have none, %s is assumed", zone)
+	add(!p.aged.IsZero(), "the times of events are inferred from their ages at %s", p.aged.UTC().Format("2006-01-02 15:04:05 UTC"))
 	add(p.cut > 0, "%d lines are longer than %d bytes and were truncated", p.cut, chunkSize)
 	add(p.outOfBounds > 0, "%d known lines are outside of the time window", p.outOfBounds)
 	f.Detail = strings.Join(details, "; ")
@@ -118,11 +120,16 @@ func (r *reader) foldOne(p *progress, f *found) {
 		p.shapes[s]++
 	}
 	p.year, p.zone = p.year || f.shape.guessedYear, p.zone || f.shape.guessedZone
+	if e.API != nil && e.API.Reason == "" {
+		p.aged = e.Time
+	}
 	if t := e.Time; !t.IsZero() {
-		if !p.timed {
-			p.first, p.timed = t, true
+		if first := e.since(); !p.timed || e.API != nil && first.Before(p.first) {
+			p.first, p.timed = first, true
 		}
-		p.last = t
+		if e.API == nil || t.After(p.last) {
+			p.last = t
+		}
 		p.skip = !r.opt.Since.IsZero() && t.Before(r.opt.Since) || !r.opt.Until.IsZero() && t.After(r.opt.Until)
 	}
 	if p.Origin == "unknown" && (e.Origin == "kubelet" || e.Origin == "kernel" || e.Origin == "kube-controller-manager") {

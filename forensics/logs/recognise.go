@@ -32,7 +32,7 @@ func Recognise(text []byte) bool {
 			return true
 		}
 		if s.has(layerKlog) || s.has(layerKlogJSON) || s.has(layerJournal) || s.has(layerSyslog) || s.has(layerCRI) ||
-			s.has(layerDocker) || s.has(layerKmsg) || s.has(layerDmesg) || s.has(layerLogfmt) {
+			s.has(layerDocker) || s.has(layerKmsg) || s.has(layerDmesg) || s.has(layerLogfmt) || s.has(layerEvent) {
 			return true
 		}
 	}

@@ -90,7 +90,7 @@ func (r *Reader) stash(ctx context.Context, l *addedLog) {
 			e := f.entry
 			kept.entry = &entry{
 				Time: e.Time, Origin: strings.Clone(e.Origin), Severity: e.Severity, PID: e.PID, Source: strings.Clone(e.Source), Line: e.Line,
-				Host: strings.Clone(e.Host), HostSure: e.HostSure,
+				Host: strings.Clone(e.Host), HostSure: e.HostSure, API: e.API,
 			}
 		}
 		size := 512 + 2*len(kept.entry.Raw)

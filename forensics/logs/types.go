@@ -15,7 +15,11 @@
 // a node.
 package logs
 
-import "time"
+import (
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/kubectl"
+)
 
 // A Story is what was extracted from logs. Its size is bounded; what exceeds the bounds is counted in Dropped.
 type Story struct {
@@ -103,6 +107,8 @@ type entry struct {
 	Raw string
 	// Bare says that there was no prefix: the line may be anything.
 	Bare bool
+	// API is the event of the API that the line is; nil for lines of logs.
+	API *kubectl.Event
 }
 
 // A field is one key and value of a structured message.
@@ -137,6 +143,8 @@ type Subject struct {
 	// PodName is "namespace/name".
 	PodName   string `json:"pod,omitempty"`
 	Container string `json:"container,omitempty"`
+	// Node is the node that the message names; "" where it is the one whose log it is.
+	Node string `json:"node,omitempty"`
 	// Volume is the volume's name in the pod or of its PV, UniqueName the kubelet's ("kubernetes.io/csi/driver^handle").
 	Volume     string `json:"volume,omitempty"`
 	UniqueName string `json:"unique_name,omitempty"`

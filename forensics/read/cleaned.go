@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/compressed"
+	"github.com/nodeforensics/nodeforensics/internal/kubectl"
 	"github.com/nodeforensics/nodeforensics/internal/pasted"
 )
 
 // cleaned is a file as a program wrote it, if it is text that somebody has pasted.
-func cleaned(f File) File {
+func cleaned(f File, now time.Time) File {
 	open, asItIs := f.Open, false
 	f.Open = func() (Content, error) {
 		content, err := open()
@@ -22,14 +23,28 @@ func cleaned(f File) File {
 			asItIs = !f.Stream
 			return &rest{content, io.MultiReader(bytes.NewReader(text), failing{err}, content)}, nil
 		}
-		if better := pasted.Clean(text); better != nil {
-			text = better
-		} else {
-			asItIs = !f.Stream
+		better, objects := understood(text, content.ModTime(), now)
+		if better == nil {
+			better, asItIs = text, !f.Stream
 		}
-		return &inMemory{bytes.NewReader(text), content.ModTime(), content}, nil
+		return &inMemory{bytes.NewReader(better), content.ModTime(), content, objects}, nil
 	}
 	return f
+}
+
+// understood is a text as programs write it, with its events as lines of a log, and the objects of the API that stood in it; nil if there
+// is nothing to change. Ages count from when the text was saved, or else from now.
+func understood(text []byte, saved, now time.Time) (better, objects []byte) {
+	if better = pasted.Clean(text); better != nil {
+		text = better
+	}
+	if saved.IsZero() {
+		saved = now
+	}
+	if lines, found := kubectl.Lines(text, saved); lines != nil {
+		return lines, found
+	}
+	return better, nil
 }
 
 // isText leaves out what has a format of its own.
@@ -44,6 +59,8 @@ type inMemory struct {
 	*bytes.Reader
 	saved time.Time
 	io.Closer
+	// objects are those of the API that stood in the text, as JSON; they are not in it.
+	objects []byte
 }
 
 func (m *inMemory) ModTime() time.Time { return m.saved }

@@ -49,6 +49,7 @@ type expander struct {
 	visit func(context.Context, File)     // is told of each file, while its archive is open
 	fail  func(name string, reason error) // is told of what cannot be opened, and of archives that are damaged
 	count int
+	now   time.Time // when the files were collected; zero where that is unknown
 }
 
 // add takes a file, unless there are too many.
@@ -57,7 +58,7 @@ func (x *expander) add(f File) bool {
 		return false
 	}
 	x.count++
-	x.visit(x.ctx, cleaned(f))
+	x.visit(x.ctx, cleaned(f, x.now))
 	return true
 }
 

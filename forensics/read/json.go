@@ -164,12 +164,26 @@ func (r *reader) pods(_ context.Context, d document) (used bool, err error) {
 	return true, nil
 }
 
+// textFile is a text as a file of its own.
+func textFile(name string, saved time.Time, text []byte) File {
+	return File{Name: name, Open: func() (Content, error) {
+		return &inMemory{Reader: bytes.NewReader(text), saved: saved, Closer: io.NopCloser(nil)}, nil
+	}}
+}
+
 // apiDump takes objects of the API.
-func (r *reader) apiDump(_ context.Context, d document) (used bool, err error) {
+func (r *reader) apiDump(ctx context.Context, d document) (used bool, err error) {
 	counted := &counter{r: d.text}
-	part, err := APIDump(d.name, d.saved, counted)
+	part, events, err := apiDump(d.name, d.saved, counted)
+	if events != nil {
+		if r.events == nil {
+			r.events = map[string]bool{}
+		}
+		r.events[d.name] = true
+		r.addLog(ctx, textFile(d.name, d.saved, events), nil, nil, nil)
+	}
 	if part.Cluster == nil {
-		return false, err
+		return events != nil, err
 	}
 	part.Coverage[0].Bytes = counted.n
 	r.add(part)

@@ -77,6 +77,9 @@ func (r *reader) readLogs(ctx context.Context) {
 				continue
 			}
 			nodeOf[f.Path] = s.Node
+			if f.Format == "event" && r.events[f.Path] { // the objects of the API, of which the result was told
+				continue
+			}
 			got := Result{Name: f.Path, Kind: forensics.SourceLogs}
 			status := forensics.SourceStatus(f.Status)
 			got.Used = status.Usable()

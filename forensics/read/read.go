@@ -147,6 +147,8 @@ type reader struct {
 	file  string // that is read now
 	node  string // which it names; "" if it names none
 	inLog []dumpInLog
+	// events are the files of which events were found among objects of the API.
+	events map[string]bool
 
 	mu      sync.Mutex
 	parts   []part
@@ -163,7 +165,7 @@ type part struct {
 }
 
 func (r *reader) files(ctx context.Context, files []File) {
-	x := &expander{ctx: ctx, visit: r.visit, fail: func(name string, err error) { r.finish(Result{Name: name, Err: err}) }}
+	x := &expander{ctx: ctx, now: r.opt.Now, visit: r.visit, fail: func(name string, err error) { r.finish(Result{Name: name, Err: err}) }}
 	for _, f := range files {
 		x.expand(f, true)
 	}

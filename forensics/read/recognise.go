@@ -59,6 +59,13 @@ func (r *reader) read(ctx context.Context, f File) (got Result, isLog bool) {
 		system = r.addSystem(f.Name, r.node, x)
 	}
 	known, ok := recognise(b)
+	objects := false
+	if m, isText := content.(*inMemory); isText && len(m.objects) > 0 && r.opt.Only == "" {
+		objects, _ = r.apiDump(ctx, document{name: f.Name, saved: m.saved, content: content, text: bytes.NewReader(m.objects), read: counted})
+	}
+	if !ok && objects { // nothing else is in it
+		return Result{Name: f.Name, Kind: forensics.SourceAPIDump, Used: true}, false
+	}
 	switch asLog := ok && known.add == nil; {
 	case asLog && r.opt.Only != forensics.SourceGoroutines, r.opt.Only == forensics.SourceLogs && !f.member:
 		return got, r.addLog(ctx, f, content, text, nil)

@@ -89,7 +89,7 @@ func strip(lines []string) (changed bool) {
 		if rest := strings.TrimLeft(text, " \t`"); strings.Contains(text[:len(text)-len(rest)], "`") {
 			text = strings.TrimRight(rest, "`")
 		}
-		if m := marker.FindString(text); m != "" && (begins(text[len(m):]) || m[0] != ' ' && m[0] != '\t') {
+		if m := marker.FindString(text); m != "" && !isYAML(lines, i) && (begins(text[len(m):]) || m[0] != ' ' && m[0] != '\t') {
 			text = text[len(m):]
 		}
 		rest := strings.TrimLeft(text, " \t")
@@ -107,6 +107,13 @@ func strip(lines []string) (changed bool) {
 		}
 	}
 	return changed
+}
+
+var yamlKey = regexp.MustCompile(`^[> \t]*(?:- )?[A-Za-z][\w.-]*:(?: |$)`)
+
+// isYAML says whether the marker of a line is that of a list in YAML: a key is behind it, and others are below.
+func isYAML(lines []string, i int) bool {
+	return i+1 < len(lines) && yamlKey.MatchString(lines[i]) && yamlKey.MatchString(lines[i+1]) && !strings.HasPrefix(strings.TrimLeft(lines[i+1], "> \t"), "- ")
 }
 
 var (

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -288,17 +287,9 @@ func (s *Pod) listed() bool {
 
 func finalizerRemedy(name string) forensics.Remedy {
 	return forensics.Remedy{
-		Action: remedy.ActionLook, Command: slices.Concat([]string{"kubectl", "get", "pod"}, podArguments(name), []string{"-o", "jsonpath={.metadata.finalizers} {.metadata.deletionTimestamp}"}),
+		Action: remedy.ActionLook, Command: slices.Concat([]string{"kubectl", "get", "pod"}, remedy.PodArguments(name), []string{"-o", "jsonpath={.metadata.finalizers} {.metadata.deletionTimestamp}"}),
 		Why: "shows the finalizers. The controller that set a finalizer must remove it", Risk: "none: read-only. Removing a finalizer manually skips the cleanup that it protects",
 	}
-}
-
-// podArguments are "-n NAMESPACE NAME".
-func podArguments(name string) []string {
-	if namespace, pod, ok := strings.Cut(name, "/"); ok && remedy.IsLabelName(namespace) && remedy.IsObjectName(pod) {
-		return []string{"-n", namespace, pod}
-	}
-	return []string{"-n", "NAMESPACE", "POD"}
 }
 
 // events are events of some kinds about this pod.

@@ -73,6 +73,20 @@ func (s *pressure) Disk() bool {
 	})
 }
 
+// longPressure is longer than what reclaiming or one eviction needs to end a pressure.
+const longPressure = 5 * time.Minute
+
+// Lasting says whether the pressure was there for minutes and when the log ended, since when, and of which resources.
+func (s *pressure) Lasting(p *forensics.Pass) (since *time.Time, resources string, ok bool) {
+	if s == nil || s.since == nil || !s.current || s.until.Sub(*s.since) < longPressure {
+		return nil, "", false
+	}
+	if relieved := Last(Events(p, "eviction-relieved")); relieved != nil && !relieved.Before(*s.until) {
+		return nil, "", false
+	}
+	return s.since, s.short(), true
+}
+
 // short names the resources. A kubelet knows a dozen; a forged log can name thousands.
 func (s *pressure) short() string {
 	if len(s.resources) > 12 {

@@ -2,6 +2,7 @@ package logview
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -76,11 +77,19 @@ func findKubeletEnd(p *forensics.Pass) *time.Time {
 	for _, l := range s.Lives {
 		end = Latest(end, l.Last)
 	}
-	if end == nil {
-		return s.Last
+	switch {
+	case end != nil:
+		return end
+	case s.Last != nil && s.Loop == nil && slices.ContainsFunc(s.Files, func(f logs.File) bool { return f.Format == "event" }):
+		t := s.Last.Add(-eventPause)
+		return &t
 	}
-	return end
+	return s.Last
 }
+
+// eventPause is how long a kubelet waits at most until it reports an event of an object again while its cause lasts (client-go,
+// tools/record: one in five minutes, after the first 25).
+const eventPause = 5 * time.Minute
 
 // Current says whether a message that was last written at that time was still current when the kubelet's log ended.
 func Current(p *forensics.Pass, last *time.Time) bool {
@@ -107,6 +116,9 @@ func AsOf(p *forensics.Pass) string {
 	end := KubeletEnd(p)
 	if end == nil || fresh(p) {
 		return ""
+	}
+	if last := Story(p).Last; last != nil && last.After(*end) {
+		end = last
 	}
 	s := "The log ends at " + Moment(end)
 	if gap := Between(end, &p.Evidence.Collected); !p.Evidence.Collected.IsZero() && gap > 0 {

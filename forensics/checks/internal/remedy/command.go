@@ -105,3 +105,15 @@ func SystemUnit(process procs.Process) string {
 	}
 	return ""
 }
+
+// PodArguments are "-n NAMESPACE NAME" of a pod, "namespace/name".
+func PodArguments(name string) []string {
+	namespace, pod, ok := strings.Cut(name, "/")
+	if !ok {
+		namespace, pod = "NAMESPACE", name
+	}
+	if ok && !IsLabelName(namespace) || !IsObjectName(pod) {
+		return []string{"-n", "NAMESPACE", "POD"}
+	}
+	return []string{"-n", namespace, pod}
+}

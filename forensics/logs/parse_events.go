@@ -1,0 +1,159 @@
+package logs
+
+import (
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/kubectl"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
+)
+
+// event reads an Event of the API. Its message is what the reporting program would log.
+func (p *lineParser) event(e *entry, s *shape, text string) bool {
+	api, ok := kubectl.ParseEvent(text)
+	if !ok {
+		return false
+	}
+	s.push(layerEvent)
+	s.head = true
+	s.stamp(e, api.Last, true)
+	e.Origin = reporter(&api)
+	e.Severity = 'I'
+	if api.Type == "Warning" {
+		e.Severity = 'W'
+	}
+	e.Message = api.Message
+	if _, inner, ok := strings.Cut(api.Message, "Error: "); ok && inner != "" && strings.HasPrefix(api.Message, "Error: ") {
+		e.Message = inner
+	}
+	e.Raw = clip(api.String())
+	e.API = &api
+	e.Host, e.HostSure = api.Host, e.Severity == 'W' || api.Reason == "NodeNotReady" // the nodes of a rollout are no nodes to judge
+	return true
+}
+
+// reporter is the program that has reported an event, as logs call it. Tables of events do not say: most that matter here are
+// the kubelet's.
+func reporter(api *kubectl.Event) string {
+	switch c := api.Component; {
+	case c == "kubelet":
+		return "kubelet"
+	case strings.HasSuffix(c, "-controller"), strings.HasSuffix(c, "controllermanager"), strings.HasSuffix(c, "controller-manager"):
+		return "kube-controller-manager"
+	case c == "kernel-monitor": // of the node problem detector, which quotes the kernel
+		return "kernel"
+	case c != "":
+		return c
+	}
+	switch api.Reason {
+	case "FailedAttachVolume", "SuccessfulAttachVolume", "TaintManagerEviction", "FailedDetachVolume":
+		return "kube-controller-manager"
+	case "Scheduled", "FailedScheduling", "Preempted":
+		return "kube-scheduler"
+	}
+	return "kubelet"
+}
+
+// about is the subject of an event.
+func about(api *kubectl.Event) (s Subject) {
+	s.Node, s.Container = cut(api.Host, maxName), cut(api.Container, maxName)
+	if api.Kind != "Pod" {
+		return s
+	}
+	s.PodName = api.Name
+	if api.Namespace != "" {
+		s.PodName = api.Namespace + "/" + api.Name
+	}
+	s.PodName = cut(s.PodName, maxName)
+	if isUID(api.UID) {
+		s.PodUID = api.UID
+	}
+	return s
+}
+
+// maxReported is how many events of the API are kept until all were read.
+const maxReported = 20_000
+
+// A report is an event of the API. They are put into their order when all were read, since no list of them has one that can be relied on.
+type report struct {
+	file string
+	occurrence
+}
+
+// reported counts the events of the API in the order of their times. What happened to a pod before its containers were started is over.
+func (f *folder) reported() {
+	started, scheduled := map[string]time.Time{}, map[string]time.Time{}
+	for _, r := range f.reports {
+		switch id := podOf(r.Subject); {
+		case id == "":
+		case r.Kind == kindPodStarted && !r.Time.Before(started[id]):
+			started[id] = r.Time
+		case r.Kind == kindPodScheduled && !r.Time.Before(scheduled[id]):
+			scheduled[id] = r.Time
+		}
+	}
+	sortReports(f.reports)
+	for _, r := range f.reports {
+		at, ok := started[podOf(r.Subject)]
+		if r.Kind == kindPodStarted {
+			f.operations.started(r.Subject)
+		} else if ok && !at.Before(r.Time) && beforeStart[r.Kind] {
+			r.Kind = noiseBeforeStart
+		}
+		if since := scheduled[podOf(r.Subject)]; !ok && !since.IsZero() && beforeStart[r.Kind] {
+			lasts(r.Entry.API, since)
+		}
+		f.count(r.file, r.occurrence)
+		f.operations.add(r.file, r.occurrence, f.drop)
+	}
+}
+
+// podOf identifies the pod of an event.
+func podOf(s Subject) string {
+	if s.PodName != "" {
+		return s.PodName
+	}
+	return s.PodUID
+}
+
+// beforeStart are troubles of a pod that are over when a container of it was started.
+var beforeStart = map[Kind]bool{
+	KindVolumesNotMounted: true, KindSandboxCreateFailed: true, kindCNIAddFailed: true, kindNetworkNotReady: true, KindOperationFailed: true,
+	kindMountFailed: true, kindDeviceMountFailed: true, kindAttachFailed: true, KindCSIDriverMissing: true, KindCSIAborted: true, KindCSIDeadline: true,
+	KindCSIUnavailable: true, KindCSIFailed: true,
+}
+
+// times is how often a line says that something happened.
+func (e *entry) times() int64 {
+	if e.API != nil {
+		return e.API.Count
+	}
+	return 1
+}
+
+// since is when that happened first.
+func (e *entry) since() time.Time {
+	if e.API != nil && !e.API.First.IsZero() {
+		return e.API.First
+	}
+	return e.Time
+}
+
+func sortReports(list []report) {
+	sorting.Stable(list, func(a, b report) int { return a.Time.Compare(b.Time) })
+}
+
+const (
+	// tryingLong is for how long the kubelet has tried three times at least, whatever it does: it waits for five minutes at most, and much
+	// less at first.
+	tryingLong = 8 * time.Minute
+	fewTries   = 3
+)
+
+// lasts says of an event of a table without counts that the trouble lasts since the pod was scheduled.
+func lasts(api *kubectl.Event, since time.Time) {
+	if api.Count > 1 || api.First.Before(api.Last) || api.Last.Sub(since) < tryingLong {
+		return
+	}
+	api.First, api.Count = since, fewTries
+}

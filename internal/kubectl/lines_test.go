@@ -1,0 +1,204 @@
+package kubectl
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var saved = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// ago is a time before the text was saved.
+func ago(d time.Duration) time.Time { return saved.Add(-d) }
+
+// events are those of a text, without the line that says when it was saved.
+func events(t *testing.T, text string) (found []Event) {
+	t.Helper()
+	lines, objects := Lines([]byte(text), saved)
+	if lines != nil && strings.Count(string(lines), "\n") < strings.Count(text, "\n") {
+		t.Error("lines are missing")
+	}
+	for line := range strings.Lines(string(lines) + string(objects)) {
+		if e, ok := ParseEvent(line); ok && e.Reason != "" {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+const minute = time.Minute
+
+// TestForms has one event as each version of kubectl prints it, and what surrounds it.
+func TestForms(t *testing.T) {
+	mount := `MountVolume.SetUp failed for volume "v" : mount failed: exit status 32`
+	want := Event{
+		Type: "Warning", Reason: "FailedMount", Message: mount, Kind: "Pod", Namespace: "shop", Name: "db-0", Component: "kubelet", Host: "n-1",
+		Count: 12, First: ago(25 * minute), Last: ago(3 * minute),
+	}
+	with := func(change func(*Event)) Event {
+		e := want
+		change(&e)
+		return e
+	}
+	described := "Name:         db-0\nNamespace:    shop\nNode:         n-1/10.0.0.1\nEvents:\n  Type     Reason       Age                 From     Message\n  ----     ------       ----                ----     -------\n"
+	for _, c := range []struct {
+		name, text string
+		want       Event
+	}{
+		{"describe", described + "  Warning  FailedMount  3m (x12 over 25m)  kubelet  " + mount + "\n", want},
+		{"describe, up to 1.21", described + "  Warning  FailedMount  3m (x12 over 25m)  kubelet, n-1  " + mount + "\n", want},
+		{"describe, blanks collapsed", described + "Warning FailedMount 3m (x12 over 25m) kubelet, n-1 " + mount + "\n", want},
+		{"describe, HTML", described + "<p>Warning FailedMount 3m (x12 over 25m) kubelet, n-1 " + mount + "</p>\n", want},
+		{"describe, up to 1.5", "Name:\tdb-0\nNamespace:\tshop\nNode:\tn-1/10.0.0.1\n  25m\t\t3m\t\t12\t{kubelet n-1}\t\t\tWarning\t\tFailedMount\t" + mount + "\n", want},
+		{"describe, 1.6 to 1.8", described + "  25m\t\t3m\t\t12\tkubelet, n-1\t\t\tWarning\t\tFailedMount\t" + mount + "\n", want},
+		{
+			"describe, of a container", described + "  25m\t3m\t12\tkubelet, n-1\tspec.containers{db}\tWarning\tFailedMount\t" + mount + "\n",
+			with(func(e *Event) { e.Container = "db" }),
+		},
+		{
+			"get events", "$ kubectl get events -n shop\nLAST SEEN   TYPE      REASON        OBJECT     MESSAGE\n3m          Warning   FailedMount   pod/db-0   " + mount + "\n",
+			with(func(e *Event) { e.Component, e.Host, e.Count, e.First = "", "", 1, e.Last }),
+		},
+		{
+			"get events -A", "NAMESPACE   LAST SEEN   TYPE      REASON        OBJECT     MESSAGE\nshop        3m          Warning   FailedMount   pod/db-0   " + mount + "\n",
+			with(func(e *Event) { e.Component, e.Host, e.Count, e.First = "", "", 1, e.Last }),
+		},
+		{"get events -A -o wide", "shop   3m   Warning   FailedMount   pod/db-0      kubelet, n-1   " + mount + "   25m   12   db-0.17d2a90b6a1f0c55\n", want},
+		{
+			"get events, up to 1.13", "NAMESPACE LAST SEEN FIRST SEEN COUNT NAME KIND SUBOBJECT TYPE REASON SOURCE MESSAGE\n" +
+				"shop   3m   25m   12   db-0.1573fa51e2f1a0b1   Pod      Warning   FailedMount   kubelet, n-1   " + mount + "\n", want,
+		},
+		{
+			"kubectl events", "LAST SEEN   TYPE   REASON   OBJECT   MESSAGE\n3m (x12 over 25m)   Warning   FailedMount   Pod/db-0   " + mount + "\n",
+			with(func(e *Event) { e.Component, e.Host, e.Namespace = "", "", "" }),
+		},
+		{"mount's output", described + "  Warning  FailedMount  3m (x12 over 25m)  kubelet  " + mount + "\nMounting command: mount\nMounting arguments: -t nfs a:/b /c\nOutput: mount.nfs: Connection timed out\n\nWhat now?\n",
+			with(func(e *Event) {
+				e.Message += "\nMounting command: mount\nMounting arguments: -t nfs a:/b /c\nOutput: mount.nfs: Connection timed out"
+			})},
+		{"prose below", described + "  Warning  FailedMount  3m (x12 over 25m)  kubelet  " + mount + "\nIt began on Monday.\n", want},
+		{"another node", "Name:  other\nRoles: worker\nName:  db-0\nNamespace:  shop\nNode:  n-1/10.0.0.1\n  Warning  FailedMount  3m (x12 over 25m)  kubelet  " + mount + "\n", want},
+		{"without a name, but scheduled", "  Normal  Scheduled  25m  default-scheduler  Successfully assigned shop/db-0 to n-1\n  Warning  FailedMount  3m (x12 over 25m)  kubelet  " + mount + "\n", want},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			found := events(t, c.text)
+			if len(found) == 0 {
+				t.Fatal("no event")
+			}
+			if diff := cmp.Diff(c.want, found[len(found)-1]); diff != "" {
+				t.Errorf("-want +have\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestObjects has the object as text, in a list and alone, with prose around.
+func TestObjects(t *testing.T) {
+	want := Event{
+		Type: "Warning", Reason: "FailedKillPod", Message: "error killing pod: x", Kind: "Pod", Namespace: "ml", Name: "a-0", UID: "u-1", Component: "kubelet", Host: "n-2",
+		Count: 57, First: time.Date(2025, 2, 8, 8, 11, 30, 0, time.UTC), Last: time.Date(2025, 2, 8, 10, 2, 13, 0, time.UTC),
+	}
+	item := "apiVersion: v1\n  count: 57\n  firstTimestamp: \"2025-02-08T08:11:30Z\"\n  involvedObject:\n    kind: Pod\n    name: a-0\n    namespace: ml\n    uid: u-1\n" +
+		"  kind: Event\n  lastTimestamp: \"2025-02-08T10:02:13Z\"\n  message: 'error killing\n    pod: x'\n  reason: FailedKillPod\n  source:\n    component: kubelet\n    host: n-2\n  type: Warning\n"
+	json := `"count": 57, "firstTimestamp": "2025-02-08T08:11:30Z", "lastTimestamp": "2025-02-08T10:02:13Z", "reason": "FailedKillPod", "type": "Warning", "kind": "Event", "message": "error killing pod: x",
+  "involvedObject": {"kind": "Pod", "name": "a-0", "namespace": "ml", "uid": "u-1"}, "source": {"component": "kubelet", "host": "n-2"}}`
+	for name, text := range map[string]string{
+		"YAML, a list":           "See:\n\napiVersion: v1\nitems:\n- " + item + "kind: List\nmetadata:\n  resourceVersion: \"\"\nThat is all.\n",
+		"YAML, members of one":   "- " + item,
+		"YAML, indented":         "Text\n\n    " + strings.ReplaceAll(strings.ReplaceAll(item, "\n  ", "\n"), "\n", "\n    ") + "\n",
+		"YAML, several":          "---\n" + strings.ReplaceAll(item, "\n  ", "\n") + "---\nkind: Pod\nmetadata:\n  name: x\n",
+		"JSON beside prose":      "It says\n{\n  \"apiVersion\": \"v1\", " + json + "\n\nThat is all.\n",
+		"JSON, one in each line": `{"apiVersion":"v1",` + strings.ReplaceAll(json, "\n", " ") + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, objects := Lines([]byte(text), saved)
+			text := string(objects)
+			if i := strings.Index(text, `{"apiVersion":"v1","count"`); i > 0 { // of a list
+				text = text[i : strings.LastIndex(text, `"Warning"}`)+len(`"Warning"}`)]
+			}
+			found, ok := ParseEvent(strings.Split(strings.ReplaceAll(text, "\n ", " "), "\n")[0])
+			if !ok {
+				t.Fatalf("no event in %s", objects)
+			}
+			if diff := cmp.Diff(want, found); diff != "" {
+				t.Errorf("-want +have\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNodes has what says that a node is in trouble, and what does not.
+func TestNodes(t *testing.T) {
+	row := func(kind, status, reason, message string) string {
+		return "  " + kind + "   " + status + "   Fri, 20 Nov 2026 11:58:00 +0000   Fri, 20 Nov 2026 10:00:00 +0000   " + reason + "   " + message + "\n"
+	}
+	since := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"not ready":    {"Name: n-1\nRoles: <none>\n" + row("Ready", "False", "KubeletNotReady", "cni plugin not initialized"), []string{"NodeNotReady n-1 kubelet cni plugin not initialized"}},
+		"unknown":      {"Name: n-1\nRoles: <none>\n" + row("Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status."), []string{"NodeNotReady n-1 node-controller Kubelet stopped posting node status."}},
+		"pressure":     {"Name: n-1\nRoles: <none>\n" + row("DiskPressure", "True", "KubeletHasDiskPressure", "kubelet has disk pressure"), []string{"KubeletHasDiskPressure n-1 kubelet kubelet has disk pressure"}},
+		"well":         {"Name: n-1\nRoles: <none>\n" + row("Ready", "True", "KubeletReady", "kubelet is posting ready status") + row("DiskPressure", "False", "KubeletHasNoDiskPressure", "x"), nil},
+		"of a pod":     {"Name: p\nNamespace: x\nConditions:\n  Type              Status\n  Ready             False\n", nil},
+		"a table":      {"NAME   STATUS     ROLES    AGE    VERSION\nn-1    Ready      <none>   1d     v1.29.3\nn-2    NotReady,SchedulingDisabled   worker   1d2h   v1.29.3\n", []string{"NodeNotReady n-2 kubelet "}},
+		"an old table": {"NAME      STATUS     AGE       VERSION\nn-2       NotReady   1d        v1.6.4\n", []string{"NodeNotReady n-2 kubelet "}},
+		"prose":        {"The node n-2 is NotReady since the upgrade to v1.29.3. Warning FailedMount appears 3 times a day.\n", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var have []string
+			for _, e := range events(t, c.text) {
+				have = append(have, e.Reason+" "+e.Name+" "+e.Component+" "+e.Message)
+				if !e.First.IsZero() && !e.First.Equal(since) {
+					t.Errorf("since %s", e.First)
+				}
+			}
+			if diff := cmp.Diff(c.want, have); diff != "" {
+				t.Errorf("-want +have\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWrapped(t *testing.T) {
+	long := "  Warning  FailedMount  3m (x12 over 25m)  kubelet  MountVolume.MountDevice failed for volume \"pvc-1\" : kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: driver name d.example.com not found in the list of registered CSI drivers"
+	var wrapped []string
+	for text := long; text != ""; text = text[min(80, len(text)):] {
+		wrapped = append(wrapped, text[:min(80, len(text))])
+	}
+	found := events(t, strings.Join(wrapped, "\n")+"\n\nIs it the driver?\n")
+	if len(found) != 1 || !strings.HasSuffix(found[0].Message, "driver name d.example.com not found in the list of registered CSI drivers") {
+		t.Errorf("%+v", found)
+	}
+}
+
+// TestAges: the page shows what there is at the time when it was saved.
+func TestAges(t *testing.T) {
+	lines, _ := Lines([]byte("Warning  FailedMount  42m  kubelet  x\n"), saved)
+	last := strings.Split(strings.TrimSpace(string(lines)), "\n")
+	if e, ok := ParseEvent(last[len(last)-1]); !ok || !e.Last.Equal(saved) {
+		t.Errorf("%s", lines)
+	}
+	lines, _ = Lines([]byte("Warning  FailedMount  42m  kubelet  x\n"), time.Time{})
+	if e, ok := ParseEvent(strings.TrimSpace(string(lines))); !ok || !e.Last.IsZero() {
+		t.Errorf("%s", lines)
+	}
+	for text, want := range map[string]time.Duration{"3m10s": 190 * time.Second, "5d4h": 124 * time.Hour, "2y3d": (2*365 + 3) * 24 * time.Hour, "12s": 12 * time.Second, "500ms": time.Second / 2} {
+		if have := length(text); have != want {
+			t.Errorf("%s: %s, want %s", text, have, want)
+		}
+	}
+}
+
+func FuzzLines(f *testing.F) {
+	f.Add("Name: a\nNamespace: b\n Warning FailedMount 3m (x12 over 25m) kubelet x\n- apiVersion: v1\n  kind: Event\n{\n\"kind\":\"Event\"}\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		lines, _ := Lines([]byte(text), saved)
+		if lines != nil && strings.Count(string(lines), "\n") < strings.Count(text, "\n") {
+			t.Error("lines are missing")
+		}
+	})
+}
