@@ -120,9 +120,13 @@ func namesInLogs(m *Model, pods map[string]podFacts) {
 	}
 }
 
-// deletionInLog says whether the kubelet's log shows a deletion that has not ended.
+// deletionInLog says whether the kubelet's log shows a deletion that has not ended. Where a log is all there is, unmounts alone do not: the
+// pod may be an orphan, or have ended by itself.
 func deletionInLog(m *Model, uid string) bool {
-	return len(m.index.deletionsOf[uid]) > 0
+	dirs, _ := m.evidence.Saw(SourcePodDirs)
+	return slices.ContainsFunc(m.index.deletionsOf[uid], func(i int32) bool {
+		return dirs || m.index.podsSeen.ok || !m.evidence.Logs.Deletions[i].Inferred
+	})
 }
 
 // PodName is the namespace and name of a pod as far as any source knows them.

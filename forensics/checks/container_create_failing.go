@@ -27,7 +27,7 @@ missing file of the image looks the same: the error tells.`,
 			kind      logs.Kind
 			now, then string
 		}{
-			{"container-name-reserved", "name of a container has been reserved", "name of a container was reserved"},
+			{"container-name-reserved", "cannot start: an earlier creation has not ended", "could not start: an earlier creation had not ended"},
 			{"container-create-failed", "container cannot be created", "container could not be created"},
 			{"container-start-failed", "container cannot be started", "container could not be started"},
 			{"pod-restart-blocked", "cannot restart before its old containers end", "could not restart before its old containers ended"},
@@ -40,11 +40,11 @@ missing file of the image looks the same: the error tells.`,
 				}
 				name := thingTitle(p, i)
 				f := i.Finding(p, name+": "+k.now, name+": "+k.then)
-				if k.kind == "pod-restart-blocked" {
+				if k.kind == "pod-restart-blocked" || k.kind == "container-name-reserved" {
 					f = i.Finding(p, name+" "+k.now, name+" "+k.then)
 				}
 				if k.kind == "container-name-reserved" {
-					f.Detail = findings.Sentences(f.Detail, "An earlier creation of the container has not returned: the runtime still works on it or waits for a disk.")
+					f.Detail = findings.Sentences(f.Detail, "The name is reserved: an earlier creation of the container or sandbox has not returned. The runtime still works on it or waits for a disk.")
 				}
 				incident.ByRuntime(p, &f)
 				for _, e := range i.Events {

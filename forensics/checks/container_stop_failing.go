@@ -41,7 +41,13 @@ was killed and has not ended ("did not receive an exit event", "to be killed: wa
 			f := i.Finding(p, name+" cannot be stopped or removed", name+" could not be stopped or removed")
 			incident.ByRuntime(p, &f)
 			if i.Grave() {
-				f.Remedies = []forensics.Remedy{incident.Look("shows the state of the containers and sandboxes", "crictl", "ps", "-a")}
+				client := "crictl"
+				if i.Events[0].Origin == "dockerd" {
+					client = "docker"
+				}
+				look := incident.Look("shows which process is blocked in the kernel (state D), and where: no signal ends it", "ps", "-eo", "pid,state,wchan:32,args")
+				look.Risk = "none: read-only. ps reads command lines and can itself hang on a blocked process"
+				f.Remedies = []forensics.Remedy{incident.Look("shows the state of the containers", client, "ps", "-a"), look}
 			}
 			kind := i.Events[0].Kind
 			p.ReportAlike(kind, func(n int) string {

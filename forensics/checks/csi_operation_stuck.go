@@ -190,16 +190,22 @@ func csiInLog(p *forensics.Pass) []csiTrouble {
 // asksAgain says whether calls of a volume fail again and again: the kubelet asks again after an Aborted call, and waits 4 s from the fourth
 // failure on. What a driver itself logs can also be the call of a controller, which is repeated while the first one still works.
 func asksAgain(e logs.Event) bool {
-	if e.Driver == "" && e.UniqueName == "" {
+	if ofDriver(e) {
 		return e.Count >= logview.FewFailures
 	}
 	return e.Kind == logs.KindCSIAborted || e.Count > 1 || e.Number >= 4
 }
 
+// ofDriver says whether a message is from the driver's own log: the kubelet's names the volume and the driver.
+func ofDriver(e logs.Event) bool { return e.Driver == "" && e.UniqueName == "" }
+
 func (t csiTrouble) finding(p *forensics.Pass) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: logview.DriverEntity(t.driver), Confidence: forensics.Certain,
 		ConfidenceWhy: "the kubelet's log says so", Remedies: csiRemedies(p),
+	}
+	if len(t.events) > 0 && !slices.ContainsFunc(t.events, func(e logs.Event) bool { return !ofDriver(e) }) {
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the log of the driver says so; which driver it is, it does not say"
 	}
 	name := "CSI driver " + t.driver
 	if t.driver == "" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -70,11 +71,30 @@ func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Findi
 	default:
 		f.Detail = "The disk is not full of unused images. Look for logs, emptyDir volumes, deleted files that are still open, and other users of that file system."
 	}
+	if high := lowThreshold(p); high != "" {
+		f.Title = fmt.Sprintf("Image garbage collection starts at %s %% disk usage (imageGCHighThresholdPercent: %s) and fails", high, high)
+		f.Detail = findings.Sentences("The threshold is below the usage of a usual node: the kubelet removes every unused image, and cannot come below it.", f.Detail)
+		f.Remedies = []forensics.Remedy{{
+			Action: remedy.ActionConfigure, Instruction: "Raise imageGCHighThresholdPercent and imageGCLowThresholdPercent in the kubelet's configuration or flags, then restart the kubelet",
+			Why: "the kubelet reads the thresholds when it starts", Risk: "containers keep running during the restart",
+		}}
+	}
 	f.Detail = findings.Sentences("The kubelet's log says: "+cmp.Or(e.Reason, logs.Words(e.Kind))+".", f.Detail, logview.AsOf(p))
-	f.Remedies = []forensics.Remedy{{
+	f.Remedies = append(f.Remedies, forensics.Remedy{
 		Action: remedy.ActionLook, Command: []string{"crictl", "imagefsinfo"}, Why: "shows the space used by images, to compare with the other data on that file system", Risk: "none: read-only",
-	}, remedy.CountUsage()}
+	}, remedy.CountUsage())
 	return f
+}
+
+// lowThreshold is the high threshold of image garbage collection, in percent, where the log shows one that is set absurdly low.
+func lowThreshold(p *forensics.Pass) string {
+	const absurd = 50 // the default is 85
+	for _, e := range logview.Events(p, "image-gc") {
+		if n, err := strconv.Atoi(e.Reason); err == nil && n > 0 && n < absurd {
+			return e.Reason
+		}
+	}
+	return ""
 }
 
 // imageGCTitle is the headline. Of an error that is too long for it, the innermost one is the reason; the detail quotes all of it.

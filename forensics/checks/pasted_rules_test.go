@@ -22,6 +22,7 @@ func judgePasted(t *testing.T, text string) forensics.Analysis {
 // TestRulesOfPastedEvidence has what was once judged wrongly, by the rules that came of it.
 func TestRulesOfPastedEvidence(t *testing.T) {
 	const shim = `Nov 20 08:30:01 w1 containerd[900]: time="2026-11-20T08:30:01Z" level=info msg="`
+	const dockerd = `Nov 20 08:30:01 w1 dockerd[900]: time="2026-11-20T08:30:01Z" level=info msg="`
 	const docker = "rpc error: code = Unknown desc = Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
 	for _, tt := range []struct {
 		name, text string
@@ -37,6 +38,11 @@ func TestRulesOfPastedEvidence(t *testing.T) {
 		{"2: REMOVE of a static pod is a request", `I1120 07:00:11.100120    1010 kubelet.go:2087] "SyncLoop REMOVE" source="file" pods=["kube-system/kube-apiserver-cp1"]` + "\n", nil, []string{"pod-terminating-stuck", "removed"}},
 		{"3: no space left on device of inotify", "E1120 10:00:02.118101     610 raw.go:146] Failed to watch directory \"/sys/fs/cgroup/memory\": inotify_add_watch /sys/fs/cgroup/memory: no space left on device\n", []string{"limit-exhausted"}, []string{"disk-pressure", "disk-near"}},
 		{"4: an F line is no panic", "F1120 08:40:11.902113    3310 server.go:273] failed to run Kubelet: Running with swap on is not supported\ngoroutine 1 [running]:\n", []string{"kubelet-restarting"}, []string{"panic"}},
+		{"1: a dump of dockerd in its log is no panic of a kubelet", `time="2026-11-20T08:30:01Z" level=info msg="=== BEGIN goroutine stack dump ===\ngoroutine 61 [running]:\ngithub.com/docker/docker/daemon.(*Daemon).x(0x0)\n\t/d.go:1 +0x1\n"` + "\n", nil, []string{"kubelet-restarting", "panic"}},
+		{"4: a failing unmount is no deletion", klogAt + strings.Replace(csiText, "not found in the list of registered CSI drivers", "busy", 1) + "\n", []string{"volume-unmount-failing"}, []string{"Terminating"}},
+		{"4: the kubelet's wait tells how often it failed", klogAt + strings.NewReplacer("not found in the list of registered CSI drivers", "busy", "2m2s", "500ms").Replace(csiText) + "\n", []string{"volume-unmount-failing: Volume data"}, []string{"Terminating"}},
+		{"9: a container that docker killed ends", dockerd + `Container 6798 failed to exit within 10 seconds of signal 15 - using the force"` + "\n", nil, []string{"container-stop-failing"}},
+		{"a container that docker cannot kill", dockerd + `Container 6798 failed to exit within 10 seconds of kill - trying direct SIGKILL"` + "\n", []string{"container-stop-failing: Container 6798"}, nil},
 		{"9: an orphan that was cleaned", strings.Replace(orphanLine, "total of 3", "total of 1", 1) + `I1120 10:02:47.000001    2588 kubelet_volumes.go:163] "Cleaned up orphaned pod volumes dir" podUID="` + uid + `" path="/var/lib/kubelet/pods/` + uid + `/volumes"` + "\n", nil, []string{"pod-orphaned"}},
 		{"9: of three orphans one was cleaned", orphanLine + `I1120 10:02:47.000001    2588 kubelet_volumes.go:163] "Cleaned up orphaned pod volumes dir" podUID="` + uid + `" path="/var/lib/kubelet/pods/` + uid + `/volumes"` + "\n", []string{"pod-orphaned"}, nil},
 		{"a shim that ends with its container", shim + `shim disconnected" id=a0b1` + "\n" + shim + `StopContainer for \"a0b1\" returns successfully"` + "\n", nil, []string{"container-stop-failing"}},
@@ -58,6 +64,27 @@ func TestRulesOfPastedEvidence(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEffectsAreNoSecondCause has signs of one stall, of which the cause is known.
+func TestEffectsAreNoSecondCause(t *testing.T) {
+	const nfs = "Nov 20 10:00:01 w3 kernel: nfs: server 192.0.2.7 not responding, still trying\n"
+	const pleg = `Nov 20 10:05:00 w3 kubelet[2588]: I1120 10:05:00.000001    2588 kubelet.go:1823] ` + plegText + "\n"
+	const health = `Nov 20 10:05:01 w3 kubelet[2588]: I1120 10:05:01.000001    2588 healthz.go:261] "healthz check failed" err="sync Loop took longer than expected"` + "\n"
+	for name, text := range map[string]string{"PLEG": nfs + pleg, "the health check": nfs + health, "both": nfs + pleg + health} {
+		a := judgePasted(t, text)
+		if len(a.Diagnoses) != 1 || a.Diagnoses[0].Root.ID != "192.0.2.7" {
+			t.Errorf("6: %s: %d diagnoses, of %v", name, len(a.Diagnoses), a.Diagnoses)
+		}
+	}
+	before := strings.Replace(nfs, "10:00:01", "10:09:01", 1)
+	if a := judgePasted(t, pleg+before+strings.ReplaceAll(pleg, "10:05:00", "10:05:02")); len(a.Diagnoses) < 2 {
+		t.Errorf("a server that was lost after the PLEG is its cause: %v", a.Diagnoses)
+	}
+	back := "Nov 20 10:01:01 w3 kernel: nfs: server 192.0.2.7 OK\n"
+	if a := judgePasted(t, nfs+back+pleg); len(a.Diagnoses) != 1 || a.Diagnoses[0].Root.ID == "192.0.2.7" {
+		t.Errorf("9: a server that is back is the cause: %v", a.Diagnoses)
 	}
 }
 

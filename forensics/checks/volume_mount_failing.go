@@ -101,6 +101,9 @@ func reportWaitingPod(p *forensics.Pass, i incident.Incident) {
 	}
 	f := i.Finding(p, name+" has been waiting for "+what, name+" was waiting for "+what)
 	f.Confidence = forensics.Possible
+	if i.Grave() {
+		f.Remedies = []forensics.Remedy{describePod(i.Events[0].PodName)}
+	}
 	for _, e := range logview.Events(p, "volume-ownership") {
 		uid := logview.UIDOf(p, i.Events[0].Subject)
 		if uid != "" && e.PodUID != uid {
@@ -117,9 +120,6 @@ func reportWaitingPod(p *forensics.Pass, i incident.Incident) {
 			})
 		}
 		break
-	}
-	if i.Grave() {
-		f.Remedies = []forensics.Remedy{describePod(i.Events[0].PodName)}
 	}
 	p.ReportAlike("waits for volumes", func(n int) string { return findings.Plural(n, "pod") + " cannot start: volumes are not mounted" }, f)
 }

@@ -2,9 +2,12 @@ package logs
 
 import "strings"
 
-// imageGC reads usage=91 and "is at 91%".
+// imageGC reads usage=91 and "is at 91%", and the threshold: highThreshold=85, "the high threshold (85%)".
 func imageGC(e *entry, o *occurrence) bool {
-	o.Reason, o.Code = "", ""
+	o.Reason, o.Code = cut(e.Get("highThreshold"), maxName), ""
+	if o.Reason == "" {
+		o.Reason = cut(word(e.Message, "high threshold (", "%)"), maxName)
+	}
 	if o.Number = number(e.Get("usage")); o.Number == 0 {
 		_, usage, _ := strings.Cut(e.Message, "is at ")
 		o.Number = number(usage)

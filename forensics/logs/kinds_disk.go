@@ -2,7 +2,8 @@ package logs
 
 // Disk pressure: image_gc_manager.go, eviction_manager.go, kubelet.go, and the pulls that fail afterwards.
 const (
-	// kindImageGC: `"Disk usage on image filesystem is over the high threshold…"`. Number is the usage in percent.
+	// kindImageGC: `"Disk usage on image filesystem is over the high threshold…"`. Number is the usage in percent, Reason the
+	// threshold.
 	kindImageGC Kind = "image-gc"
 	// KindImageGCAll: `"Attempting to delete unused images"`: every unused image goes, whatever the threshold.
 	KindImageGCAll Kind = "image-gc-all"

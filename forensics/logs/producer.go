@@ -138,8 +138,12 @@ func writtenBy(text []byte) string {
 		return ""
 	}
 	for _, r := range []struct{ call, program string }{
-		{"github.com/docker/docker/daemon.", "dockerd"}, {"github.com/moby/moby/v2/daemon.", "dockerd"}, {"github.com/cri-o/cri-o/server.", "crio"},
-		{"github.com/Mirantis/cri-dockerd/", "cri-dockerd"}, {"github.com/containerd/containerd/", "containerd"}, {"github.com/containerd/cri/", "containerd"},
+		{"github.com/docker/docker/daemon.", "dockerd"},
+		{"github.com/moby/moby/v2/daemon.", "dockerd"},
+		{"github.com/cri-o/cri-o/server.", "crio"},
+		{"github.com/Mirantis/cri-dockerd/", "cri-dockerd"},
+		{"github.com/containerd/containerd/", "containerd"},
+		{"github.com/containerd/cri/", "containerd"},
 	} {
 		if bytes.Contains(text, []byte(r.call)) {
 			return r.program

@@ -233,12 +233,15 @@ func joinWords(lines []string) (changed bool) {
 func filled(lines []string, width int) bool {
 	for i, line := range lines[:len(lines)-1] {
 		word, _, _ := strings.Cut(lines[i+1], " ")
-		if len([]rune(line))+1+len([]rune(word)) <= width {
+		if len([]rune(line))+1+len([]rune(word)) <= width-slack {
 			return false
 		}
 	}
 	return true
 }
+
+// slack is how much longer than the width a line may be that has no place to wrap.
+const slack = 4
 
 // unfinished says whether a line of a stack lacks its end.
 func unfinished(s string) bool {
