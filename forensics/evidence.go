@@ -110,6 +110,9 @@ type Collector struct {
 	// process PID remains in the kernel and itself uses what they access.
 	GivenUp     int       `json:"calls_given_up,omitempty"`
 	Outstanding []Blocked `json:"outstanding"`
+	// RedactionKey names the key of the placeholders, which other runs had, too: equal placeholders then stand for the same. Absent where the
+	// key was of this run alone.
+	RedactionKey string `json:"redaction_key,omitempty"`
 	// Interrupted says why collecting ended early; empty when it did not.
 	Interrupted string `json:"interrupted,omitempty"`
 }

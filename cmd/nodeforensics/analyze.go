@@ -71,13 +71,14 @@ If a file cannot be read, analyze says so and examines the others. It exits with
 			if used == 0 {
 				return errors.New("no file could be read")
 			}
-			key, err := newRedactKey()
+			key, name, err := out.sharedKey()
 			if err != nil {
 				return err
 			}
 			command := append([]string{"nodeforensics", "analyze"}, args...)
 			for i := range nodes {
 				podGC.apply(&nodes[i])
+				nameKey(&nodes[i], name)
 			}
 			if len(nodes) == 1 {
 				return a.redactAndDeliver(out, nodes[0], key, command)

@@ -94,7 +94,7 @@ func crowdFound(t *testing.T, r report.Report) {
 		}
 	}
 	if len(found) != 2 {
-		t.Errorf("found %v, want two", found)
+		t.Errorf("found %v, want two: %s", found, titles(r))
 	}
 }
 

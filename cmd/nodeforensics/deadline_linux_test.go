@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"github.com/nodeforensics/nodeforensics/report"
 )
@@ -27,11 +28,17 @@ func TestManyPodsStayWithinTheTimeout(t *testing.T) {
 	startKubelet(t, root, "--more-pods=80000")
 	hangUnder(t, server)
 	const timeout = 40 * time.Second // ten would do on a machine with nothing else to do
-	o := examine(t, exitDone, "--timeout", timeout.String(), "--hung-after", "1s", "--interval", "0")
-	if o.took > timeout+late {
-		t.Errorf("it took %v", o.took)
+	var o outcome
+	var r report.Report
+	for range 3 { // a busy machine may take longer for the list than the kubelet is waited for
+		o = examine(t, exitDone, "--timeout", timeout.String(), "--hung-after", "1s", "--interval", "0")
+		if o.took > timeout+late {
+			t.Errorf("it took %v", o.took)
+		}
+		if r = o.report(t); coverage(t, r, forensics.SourceKubeletPods).Status != forensics.SourceTimeout {
+			break
+		}
 	}
-	r := o.report(t)
 	leftOut(80_001)(t, r)
 	finding(t, r, "mount-hung")
 	if page := readFile(t, o.file(t, ".html")); !strings.Contains(page, " are not on this page. The JSON report has all of them.") {

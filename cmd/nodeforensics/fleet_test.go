@@ -206,3 +206,29 @@ func TestFleetAtScale(t *testing.T) {
 		t.Errorf("status %d, peak %d", o.status, peak)
 	}
 }
+
+// With one key, a name has the same placeholder in all reports; without one, in no two.
+func TestRedactKey(t *testing.T) {
+	dir := t.TempDir()
+	key, short := filepath.Join(dir, "key"), filepath.Join(dir, "short")
+	writeTo(t, key, []byte("sixteen bytes, or more"))
+	writeTo(t, short, []byte("short"))
+	run := func(args ...string) report.Report {
+		return analyze(t, exitDone, append([]string{capture(t, "kubelet-1.34.4-unmount-busy"), "--redact", "strict"}, args...)...).report(t)
+	}
+	a, b, other := run("--redact-key", key), run("--redact-key", key), run()
+	title := func(r report.Report) string { return r.Diagnoses[0].Title }
+	if a.Evidence.Collector.RedactionKey == "" || a.Evidence.Collector.RedactionKey != b.Evidence.Collector.RedactionKey || other.Evidence.Collector.RedactionKey != "" {
+		t.Errorf("keys %q, %q, %q", a.Evidence.Collector.RedactionKey, b.Evidence.Collector.RedactionKey, other.Evidence.Collector.RedactionKey)
+	}
+	if strings.Contains(title(a), "web-lab-node-1") || title(a) != title(b) || title(a) == title(other) {
+		t.Errorf("titles %q, %q, %q", title(a), title(b), title(other))
+	}
+	if strings.Contains(string(jsonText(t, a)), "sixteen bytes") {
+		t.Error("the key is in the report")
+	}
+	o := finish(t, command(t, "analyze", capture(t, "kubelet-1.34.4-unmount-busy"), "--redact-key", short))
+	if o.status != exitUsage || !strings.Contains(o.stderr, "5 bytes, want at least 16") {
+		t.Errorf("status %d\n%s", o.status, o.stderr)
+	}
+}

@@ -210,7 +210,6 @@ func TestHoldersOfOddNames(t *testing.T) {
 
 // TestHoldersOfMany asks for many things at once.
 func TestHoldersOfMany(t *testing.T) {
-	t.Parallel()
 	args := []string{"holders", "-o", "json"}
 	for i := range 50 {
 		args = append(args, "/nothing/"+strconv.Itoa(i))

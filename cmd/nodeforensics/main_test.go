@@ -96,6 +96,9 @@ func goCommand(dir string, args ...string) error {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOWORK=off")
+	if !raceEnabled {
+		cmd.Env = append(cmd.Env, "CGO_ENABLED=0") // as it is released
+	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go %v: %w\n%s", args, err, out)
 	}

@@ -88,8 +88,10 @@ type outputFlags struct {
 	old    []string    // the former --format
 	failOn []string
 	redact string
-	live   bool // this machine was examined
-	gzip   bool // what is printed is compressed
+	// redactKey is a file with the key of the placeholders.
+	redactKey string
+	live      bool // this machine was examined
+	gzip      bool // what is printed is compressed
 	// deadline is when the files must be written; zero is no limit but the writer's own.
 	deadline time.Time
 }
@@ -145,6 +147,7 @@ const (
 func (o *outputFlags) registerRedact(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.redact, "redact", redactSecrets, "mask secrets; strict also masks IP addresses, host names, namespaces and pod names")
 	complete(cmd, "redact", redactSecrets, redactStrict)
+	cmd.Flags().StringVar(&o.redactKey, "redact-key", "", "key the placeholders with the text of `FILE` (16 bytes or more), so that fleet can join those of several nodes (default: a new key for each run)")
 }
 
 // validate reports the first mistake.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,17 +43,18 @@ func (a *app) examine(f flags) error {
 		a.note("--timeout %v leaves %v for collecting, but --hung-after is %v: a hung mount may not be recognized", f.timeout, left, f.HungAfter)
 	}
 	f.absolutePaths()
-	key, err := newRedactKey()
+	key, name, err := f.output.sharedKey()
 	if err != nil {
 		return err
 	}
-	f.RedactKey = key
+	f.RedactKey, f.keyName = key, name
 	f.Command = redact.New(key).Args("command lines", f.Command) // the child may not live to mask it
 	return giveUp(f.timeout, began.Add(f.timeout), func() error { return a.collectAndDeliver(f, began) })
 }
 
 func (a *app) collectAndDeliver(f flags, began time.Time) error {
 	evidence, err := a.collect(f, began)
+	evidence.Collector.RedactionKey = f.keyName
 	switch cut := evidence.Collector.Interrupted; {
 	case err != nil:
 		a.complain("%v", err)
@@ -112,12 +112,6 @@ func (a *app) redactAndJudge(how string, evidence forensics.Evidence, key []byte
 		masked[i] = text("command lines", arg)
 	}
 	return a.reportOf(evidence, masked, deadline)
-}
-
-func newRedactKey() ([]byte, error) {
-	key := make([]byte, 32)
-	_, err := rand.Read(key)
-	return key, err
 }
 
 func (f *flags) absolutePaths() {

@@ -18,6 +18,7 @@ type flags struct {
 	probe   bool
 	timeout time.Duration
 	output  outputFlags
+	keyName string // of the key that placeholders have in common with other runs
 	podGC   podGCFlags
 }
 

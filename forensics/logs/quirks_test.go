@@ -310,7 +310,7 @@ func TestLogsAreRecognised(t *testing.T) {
 			t.Errorf("%q: %v", text, !want)
 		}
 	}
-	at := FirstTime(bytes.NewReader(gzipped(t, append([]byte("-- no time --\n"), lines(noon, 3)...), time.Time{})), Options{Now: collected})
+	at := firstTime(bytes.NewReader(gzipped(t, append([]byte("-- no time --\n"), lines(noon, 3)...), time.Time{})), Options{Now: collected})
 	if !at.Equal(noon) {
 		t.Errorf("the first time is %v", at)
 	}

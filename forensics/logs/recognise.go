@@ -42,9 +42,9 @@ func Recognise(text []byte) bool {
 // IsCompressed says whether text, the beginning of a file, is compressed in a way that [Read] reads: gzip, zstd, bzip2, xz.
 func IsCompressed(text []byte) bool { return compressed.Format(text) != "" }
 
-// FirstTime is the time of the first line of a log that has one, compressed or not; zero if none is near the beginning. It is for
+// firstTime is the time of the first line of a log that has one, compressed or not; zero if none is near the beginning. It is for
 // ordering the files of a log.
-func FirstTime(in io.Reader, opt Options) time.Time {
+func firstTime(in io.Reader, opt Options) time.Time {
 	opt = opt.withDefaults()
 	p := producer{parser: &lineParser{latest: opt.Now, zone: opt.Zone}}
 	if m, ok := in.(modTimer); ok && !m.ModTime().IsZero() {

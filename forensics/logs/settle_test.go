@@ -38,8 +38,8 @@ func TestSettle(t *testing.T) {
 			if f.First == nil || f.First.Format(time.RFC3339) != test.first || !strings.Contains(f.Detail, test.said) {
 				t.Errorf("first %v, detail %q; want %s, %q", f.First, f.Detail, test.first, test.said)
 			}
-			if at := FirstTime(strings.NewReader(test.text), opt); at.UTC().Format(time.RFC3339) != test.first {
-				t.Errorf("FirstTime: %v, want %s", at, test.first)
+			if at := firstTime(strings.NewReader(test.text), opt); at.UTC().Format(time.RFC3339) != test.first {
+				t.Errorf("firstTime: %v, want %s", at, test.first)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/nodeforensics/nodeforensics/internal/nodename"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
@@ -31,8 +32,8 @@ type Reader struct {
 const (
 	// stashSize bounds what is kept of logs that are best read once, in bytes.
 	stashSize = 64 << 20
-	// glanceSize is how much of a log is looked at beforehand, in bytes.
-	glanceSize = 64 << 10
+	// glanceSize is how much of a log is looked at beforehand, in bytes; behind so many lines, only those that may name a node.
+	glanceSize, glanceLines = 64 << 10, 100
 )
 
 // An addedLog is one that is to be told.
@@ -167,7 +168,11 @@ func (r *Reader) glance(ctx context.Context, l *addedLog) {
 	if err == nil { // the last line is cut
 		buf = buf[:bytes.LastIndexByte(buf, '\n')+1]
 	}
+	lines := 0
 	for line := range bytes.Lines(buf) {
+		if lines++; lines > glanceLines && !mayNameNode(unsafe.String(unsafe.SliceData(line), len(line))) {
+			continue
+		}
 		e, _ := p.parser.parse(string(line))
 		_, known := classify(&e)
 		l.note(&e, known)

@@ -28,13 +28,17 @@ func (r *reader) addLog(ctx context.Context, f File, content Content, text *bufi
 	if r.logs.Options.Zone == nil {
 		r.logs.Options = r.opt.logs()
 	}
+	if !f.far && !f.Stream { // what was looked at is opened again, and not kept until then
+		content, text = nil, nil
+	}
 	src := logs.Source{Path: f.Name, Node: r.node, Once: f.Stream, Far: f.far, Open: func(context.Context) (io.ReadCloser, error) {
 		if err != nil {
 			return nil, err
 		}
-		if opened := content; opened != nil && (f.far || f.Stream) {
-			content = nil
-			return &rest{notClosed{opened}, text}, nil
+		if content != nil {
+			first := &rest{notClosed{content}, text}
+			content, text = nil, nil
+			return first, nil
 		}
 		return f.Open()
 	}}

@@ -93,19 +93,17 @@ func (r *reader) byNode() []forensics.Evidence {
 	}
 	rest := newNodeEvidence()
 	for _, p := range r.parts {
-		switch n := find(p.node); {
-		case n == nil:
+		n := find(p.node)
+		if n == nil {
 			n = find(nodeInPath(nodes, p.file))
-			if n == nil && p.Cluster != nil {
-				shareObjects(p, nodes, rest)
-				continue
-			}
-			if n == nil {
-				n = rest
-			}
+		}
+		switch {
+		case n != nil:
 			n.take(p)
+		case p.Cluster != nil:
+			shareObjects(p, nodes, rest)
 		default:
-			n.take(p)
+			rest.take(p)
 		}
 	}
 	for _, s := range r.stories {

@@ -25,10 +25,9 @@ type stackReader struct {
 	name  string
 	ofLog bool // only stacks of which the kernel's log names the task
 
-	now   savedStack
-	open  bool // now has a heading whose stack may follow
-	trace bool // "Call Trace:" was seen, so that frames are of the kernel's log
-	at    int  // the line of the heading
+	now  savedStack
+	open bool // now has a heading whose stack may follow
+	at   int  // the line of the heading
 	// above is the last line that is of no stack, at the line aboveAt.
 	above   string
 	aboveAt int
@@ -52,11 +51,12 @@ var (
 	// What else the kernel writes above a trace.
 	otherTrace = regexp.MustCompile(`^\s*(?:BUG: |WARNING: |watchdog: |rcu: |RIP: |Oops|general protection|Hardware name: |CPU: \d+ PID: |Sending NMI|NMI backtrace|\S+ invoked oom-killer|\S+: page allocation)`)
 
-	stackFile = regexp.MustCompile(`/proc/(\d+|self)(?:/task/(\d+))?/stack\b:?`)
-	crashPID  = regexp.MustCompile(`^\s*PID: (\d+)\s+TASK: \S+\s+CPU: \d+\s+COMMAND: "(.*)"`)
-	pidWord   = regexp.MustCompile(`(?i)\b(?:pid|tid|process|thread|task)\b[:=# ]*(\d{1,7})\b(?:[\s:,(\[-]+([A-Za-z][\w./:-]*)[)\]]?)?\W*$`)
-	pidName   = regexp.MustCompile(`^\W*(\d{2,7})[\s:,(\[-]+([A-Za-z][\w./:-]*)[)\]]?\W*$`)
-	namePID   = regexp.MustCompile(`^\W*([A-Za-z][\w./:-]*)[\s:,(\[-]+(\d{2,7})[)\]]?\W*$`)
+	stackFile   = regexp.MustCompile(`/proc/(\d+|self)(?:/task/(\d+))?/stack\b:?`)
+	crashPID    = regexp.MustCompile(`^\s*PID: (\d+)\s+TASK: \S+\s+CPU: \d+\s+COMMAND: "(.*)"`)
+	pidWord     = regexp.MustCompile(`(?i)\b(?:pid|tid|process|thread|task)\b[:=# ]*(\d{1,7})\b(?:[\s:,(\[-]+([A-Za-z][\w./:-]*)[)\]]?)?\W*$`)
+	threadFacts = regexp.MustCompile(`\bstate=([A-Za-z])(?: \([a-z ]+\))? wchan=(\S+)(?: syscall=(\d+(?: 0x[0-9a-f]+)+))?`)
+	pidName     = regexp.MustCompile(`^\W*(\d{2,7})[\s:,(\[-]+([A-Za-z][\w./:-]*)[)\]]?\W*$`)
+	namePID     = regexp.MustCompile(`^\W*([A-Za-z][\w./:-]*)[\s:,(\[-]+(\d{2,7})[)\]]?\W*$`)
 )
 
 func (r *stackReader) line(s string, number int) {
@@ -162,6 +162,15 @@ func (r *stackReader) fileHeading(number int) {
 	text := r.above
 	if number > r.aboveAt+3 {
 		text = ""
+	}
+	if m := threadFacts.FindStringSubmatchIndex(text); m != nil { // "## 11662 kubelet state=S wchan=futex_do_wait syscall=202 0x544d7f8 …"
+		t.State, t.WChan = text[m[2]:m[3]], text[m[4]:m[5]]
+		if m[6] >= 0 {
+			if call, ok := procs.ParseSyscall(text[m[6]:m[7]]); ok {
+				t.Syscall = &call
+			}
+		}
+		text = strings.TrimSpace(text[:m[0]])
 	}
 	if m := crashPID.FindStringSubmatch(text); m != nil {
 		t.PID, t.Comm = atoi(m[1]), m[2]

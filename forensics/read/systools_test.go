@@ -44,6 +44,7 @@ func TestSystemTools(t *testing.T) {
 		{"/proc/PID/stack, a command", "# cat /proc/812/stack\n" + nfsStack, []string{thread(812, "", "")}},
 		{"/proc/PID/stack, tail", "==> /proc/812/task/815/stack <==\n" + nfsStack, []string{"thread 812/815   server nfs"}},
 		{"/proc/PID/stack, a heading", "PID: 812 (umount.nfs4)\n" + nfsStack, []string{thread(812, "umount.nfs4", "")}},
+		{"/proc/PID/stack, with what else is known", "## 812 kubelet state=S wchan=rpc_wait_bit_killable syscall=262 0x1 0x544d7f8 0x0 0x0 0x0 0x0 0x7ffc2656f698 0x499aa3\n" + nfsStack, []string{thread(812, "kubelet", "S")}},
 		{"/proc/PID/stack, two", "812 umount\n" + nfsStack + "813 df\n" + nfsStack, []string{thread(812, "umount", ""), thread(813, "df", "")}},
 		{"/proc/PID/stack, without a heading", "I see this:\n" + nfsStack, []string{"thread 0   server nfs"}},
 		{"/proc/PID/stack, quoted", "> # cat /proc/812/stack\n> " + strings.ReplaceAll(strings.TrimSpace(nfsStack), "\n", "\n> "), []string{thread(812, "", "")}},

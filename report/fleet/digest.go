@@ -27,6 +27,7 @@ type digest struct {
 	alias     string // what the kubelet calls the node
 	collected *time.Time
 	cut       string
+	key       string // names the key of placeholders, if other runs had it, too
 	facts     map[string]string
 	diagnoses []diagnosis
 	more      int // diagnoses that were not kept
@@ -313,10 +314,14 @@ func (s *scanner) readEvidence(d *digest) error {
 			d.collected, err = s.moment()
 		case "collector":
 			err = s.object(func(key string) (err error) {
-				if key != "interrupted" {
-					return s.skip()
+				switch key {
+				case "interrupted":
+					d.cut, err = s.text(maxReason)
+				case "redaction_key":
+					d.key, err = s.text(maxFact)
+				default:
+					err = s.skip()
 				}
-				d.cut, err = s.text(maxReason)
 				return err
 			})
 		case "kubelet":

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ func (r *Reader) Summary() Summary {
 		s.addNode(&reports[i], r.api)
 		for j := range reports[i].diagnoses {
 			d := &reports[i].diagnoses[j]
-			key := joinKey(d.Identity, reports[i].name)
+			key := joinKey(d.Identity, &reports[i])
 			if groups[key] == nil {
 				groups[key] = &Cause{Identity: d.Identity}
 			}
@@ -57,15 +58,23 @@ func (r *Reader) Summary() Summary {
 	return s
 }
 
-// placeholder begins what a masked name was replaced by. Its digest is of a key that each run makes anew.
+// placeholder begins what a masked name was replaced by. Its digest is of a key that each run makes anew, unless it was told one.
 const placeholder = "[masked:"
 
-// joinKey is the same for causes that are joined. What only a masked name identifies is not joined: equal placeholders of two runs mean
-// nothing.
-func joinKey(id forensics.Identity, node string) string {
-	switch key := string(id.Kind) + "\x00" + id.ID; {
-	case strings.Contains(id.ID, placeholder):
-		return key + "\x00" + id.Check + "\x00" + node
+// maskedName is what --redact strict leaves of a name. Its digest is long enough that no two names have one by chance, whatever the key.
+var maskedName = regexp.MustCompile(`\b(ip|host|ns|pod)-[0-9a-f]{8}\b`)
+
+// joinKey is the same for causes that are joined. What only a masked name identifies is joined within a key: equal placeholders of two keys
+// mean nothing.
+func joinKey(id forensics.Identity, r *entry) string {
+	key := string(id.Kind) + "\x00" + id.ID
+	if strings.Contains(id.ID, placeholder) {
+		key += "\x00" + r.key
+		if r.key == "" {
+			key += "\x00" + r.name + "\x00" + r.file
+		}
+	}
+	switch {
 	case id.Shared && id.ID != "":
 		return key
 	default:
@@ -228,13 +237,13 @@ func (s *Summary) addNotes(r *Reader, reports []entry) {
 		isOld, isMasked := false, false
 		for _, d := range reports[i].diagnoses {
 			isOld = isOld || d.Trouble == "" && d.ID == ""
-			isMasked = isMasked || strings.Contains(d.ID, placeholder)
+			isMasked = isMasked || reports[i].key == "" && (strings.Contains(d.ID, placeholder) || maskedName.MatchString(d.ID))
 		}
 		old, masked = old+boolInt(isOld), masked+boolInt(isMasked)
 	}
 	note(n, "%s: the newest report counts, %d older not", plural(n, "node has several reports", "nodes have several reports"), total(r.older))
 	note(old, "%s of an earlier version: run nodeforensics analyze on them to join their causes by server", plural(old, "report is", "reports are"))
-	note(masked, "%s masked names: causes that only a masked name identifies are not joined", plural(masked, "report has", "reports have"))
+	note(masked, "%s masked names without a common key: causes that only a masked name identifies are not joined; see --redact-key", plural(masked, "report has", "reports have"))
 	note(more, "%s not read: a report has more than %d", text.Plural(more, "root cause"), maxDiagnoses)
 	note(r.dropped, "%d more files or nodes without a report are not listed", r.dropped)
 }

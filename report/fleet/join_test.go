@@ -12,10 +12,14 @@ import (
 
 // sickWith is the report of a node with one root cause, as short as the reader wants it.
 func sickWith(node, identity string) string {
+	identity, key, _ := strings.Cut(identity, `,"key":`)
+	if key == "" {
+		key = `""`
+	}
 	return fmt.Sprintf(`{"schema":"nodeforensics.report/v2","node":{"name":%q},
 "diagnoses":[{"severity":"warning","title":"headline of %[1]s","root":{"kind":"superblock","id":"0:47"}%s,"pods":[],"findings":[0]}],
 "findings":[{"id":"mount-hung","severity":"warning"}],"outcomes":[{"check":"mount-hung","status":"found"}],
-"evidence":{"collected":"2026-11-22T10:00:00Z"}}`, node, identity)
+"evidence":{"collected":"2026-11-22T10:00:00Z","collector":{"redaction_key":%[3]s}}}`, node, identity, key)
 }
 
 func read(tb testing.TB, documents ...string) fleet.Summary {
@@ -92,6 +96,16 @@ func TestIdentitiesJoin(t *testing.T) {
 			id("mount-hung", "A file system does not respond", "file-system", "NFS [masked:address:ab12cd]", `,"shared":true`),
 			[]string{"NFS [masked:address:ab12cd] has not responded: a", "NFS [masked:address:ab12cd] has not responded: b"},
 			false,
+		},
+		{
+			"masked server, one key", id("mount-hung", "A file system does not respond", "file-system", "NFS [masked:address:ab12cd]", `,"shared":true`) + `,"key":"k1"`,
+			id("mount-hung", "A file system does not respond", "file-system", "NFS [masked:address:ab12cd]", `,"shared":true`) + `,"key":"k1"`,
+			[]string{"NFS [masked:address:ab12cd] has not responded: a b"}, false,
+		},
+		{
+			"masked server, two keys", id("mount-hung", "A file system does not respond", "file-system", "NFS [masked:address:ab12cd]", `,"shared":true`) + `,"key":"k1"`,
+			id("mount-hung", "A file system does not respond", "file-system", "NFS [masked:address:ab12cd]", `,"shared":true`) + `,"key":"k2"`,
+			[]string{"NFS [masked:address:ab12cd] has not responded: a", "NFS [masked:address:ab12cd] has not responded: b"}, false,
 		},
 		{"of an earlier version", "", "", []string{"mount-hung: a b"}, true},
 	} {
@@ -180,5 +194,16 @@ func TestWhatSickNodesHaveInCommon(t *testing.T) {
 		if n.Name == "node-0" && n.Facts["runtime"] != "containerd 2.0.1" {
 			t.Errorf("%v", n.Facts)
 		}
+	}
+}
+
+// Names that --redact strict has masked are told, unless the reports have one key.
+func TestMaskedNamesAreTold(t *testing.T) {
+	id := `,"identity":{"check":"mount-hung","trouble":"x","kind":"file-system","id":"NFS ip-0a1b2c3d","shared":true}`
+	if s := read(t, sickWith("a", id)); len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "--redact-key") {
+		t.Errorf("notes %q", s.Notes)
+	}
+	if s := read(t, sickWith("a", id+`,"key":"k1"`)); len(s.Notes) != 0 {
+		t.Errorf("notes %q", s.Notes)
 	}
 }

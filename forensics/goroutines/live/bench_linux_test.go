@@ -124,9 +124,7 @@ func many(tb testing.TB, n int) int {
 // compiled is a program of testdata.
 func compiled(tb testing.TB, name string) string {
 	tb.Helper()
-	program := filepath.Join(tb.TempDir(), name)
-	if out, err := exec.Command("go", "build", "-ldflags", "-s -w -checklinkname=0", "-o", program, "./testdata/"+name).CombinedOutput(); err != nil {
-		tb.Fatalf("%v\n%s", err, out)
-	}
-	return program
+	return built(tb, name, "", func(dir string) *exec.Cmd {
+		return exec.Command("go", "build", "-ldflags", "-s -w -checklinkname=0", "-o", filepath.Join(dir, name), "./testdata/"+name)
+	})
 }

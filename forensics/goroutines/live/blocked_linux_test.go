@@ -3,6 +3,7 @@ package live
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,39 +53,34 @@ func TestBlocked(t *testing.T) {
 		return tids
 	}
 	testfuse.Await(t, "two threads to wait", func() bool { return len(waiting()) == 2 })
-	var text string
-	var info Info
-	var dumps []goroutines.Dump
-	testfuse.Await(t, "no goroutine to run while the program is read", func() bool { // one that runs has no frames
+	var state string
+	testfuse.Await(t, "both calls to be read, each on the thread that waits", func() bool { // what runs meanwhile has no frames
 		var b bytes.Buffer
-		if info, err = Read(t.Context(), cmd.Process.Pid, &b); err != nil {
+		info, err := Read(t.Context(), cmd.Process.Pid, &b)
+		if err != nil {
 			t.Fatal(err)
 		}
-		text = b.String()
-		var problems []goroutines.Problem
-		if dumps, problems, err = goroutines.Parse(&b); err != nil {
+		text := b.String()
+		dumps, problems, err := goroutines.Parse(&b)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if info.Unread > 0 || len(problems) > 0 {
-			t.Logf("%d not unwound, %v", info.Unread, problems)
+		on := map[string]int{}
+		for _, g := range dumps[0].Goroutines {
+			for _, f := range g.Frames {
+				if f.Func == "main.look" || f.Func == "main.touch" {
+					on[f.Func] = info.Threads[g.ID]
+				}
+			}
 		}
-		return info.Unread == 0 && len(problems) == 0
+		found := fmt.Sprintf("on threads %v, of which %v wait; %d not unwound, %v\n%s", on, waiting(), info.Unread, problems, text)
+		if found != state {
+			t.Log(found)
+		}
+		state = found
+		return slices.Contains(waiting(), on["main.look"]) && slices.Contains(waiting(), on["main.touch"]) && on["main.look"] != on["main.touch"] &&
+			info.Unread == 0 && len(problems) == 0
 	})
-	found := map[string]bool{}
-	for _, g := range dumps[0].Goroutines {
-		for _, f := range g.Frames {
-			if f.Func != "main.look" && f.Func != "main.touch" {
-				continue
-			}
-			found[f.Func] = true
-			if tid := info.Threads[g.ID]; !slices.Contains(waiting(), tid) {
-				t.Errorf("%s is on thread %d, and %v wait", f.Func, tid, waiting())
-			}
-		}
-	}
-	if !found["main.look"] || !found["main.touch"] {
-		t.Errorf("%v:\n%s", found, text)
-	}
 }
 
 // TestReadsOnly: whoever is not a Go program, or is no more, is an error.

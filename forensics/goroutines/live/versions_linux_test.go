@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -80,14 +81,46 @@ func compareVariant(t *testing.T, version string, v variant) {
 	compare(t, exec.Command(emulator, program), emulated(program))
 }
 
+// built returns the path of a program, and has make put it into a new directory, by its name, if no test has asked for it yet.
+func built(tb testing.TB, name, how string, make func(dir string) *exec.Cmd) string {
+	tb.Helper()
+	programs.Lock()
+	defer programs.Unlock()
+	key := name + " " + how
+	if path, ok := programs.paths[key]; ok {
+		return path
+	}
+	if programs.dir == "" {
+		dir, err := os.MkdirTemp("", "programs")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		programs.dir, programs.paths = dir, map[string]string{}
+	}
+	dir := filepath.Join(programs.dir, strconv.Itoa(len(programs.paths)))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		tb.Fatal(err)
+	}
+	if out, err := make(dir).CombinedOutput(); err != nil {
+		_ = os.RemoveAll(dir)
+		tb.Fatalf("%v\n%s", err, out)
+	}
+	programs.paths[key] = filepath.Join(dir, name)
+	return programs.paths[key]
+}
+
 // build compiles the program with a toolchain, which the go command fetches.
 func build(t *testing.T, version string, flags []string, env ...string) string {
+	t.Helper()
+	return built(t, "program", fmt.Sprint(version, flags, env), func(dir string) *exec.Cmd { return building(t, dir, version, flags, env) })
+}
+
+func building(t *testing.T, dir, version string, flags, env []string) *exec.Cmd {
 	t.Helper()
 	text, err := os.ReadFile("testdata/program/main.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
 	inC := "// +build c\n\npackage main\n\n// int one(void) { return 1; }\nimport \"C\"\n\nvar one = C.one()\n"
 	for name, text := range map[string]string{"main.go": string(text), "c.go": inC, "go.mod": "module program\n\ngo 1.13\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -109,10 +142,7 @@ func build(t *testing.T, version string, flags []string, env ...string) string {
 	if version != "local" {
 		cmd.Env = append(cmd.Env, "GOTOOLCHAIN=go"+version)
 	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return filepath.Join(dir, "program")
+	return cmd
 }
 
 // emulated reads a program whose processor another program emulates, with the same addresses.
