@@ -74,6 +74,9 @@ func (a *app) holders(args []string, format string, timeout time.Duration) error
 	if !supported {
 		return errors.New("holders works on Linux only")
 	}
+	if err := enterHost(); err != nil {
+		a.note("this container cannot enter the host: %v", err)
+	}
 	queries := make([]string, len(args))
 	for i, arg := range args {
 		queries[i] = query(arg)

@@ -40,6 +40,10 @@ func main() {
 			os.Exit(writerMain(os.Stdin, os.Stdout))
 		case readerArg:
 			os.Exit(readerMain(os.Stdin, os.Stdout))
+		case waitName:
+			if len(os.Args) == 2 { // without the threads and the memory of a command
+				os.Exit(waitMain())
+			}
 		}
 	}
 	// A reader that goes away (| head) must not end the program before the files are written, and neither must the

@@ -86,7 +86,7 @@ func build() (string, error) {
 // how large they are and when they were changed.
 func recordSources() error {
 	var errs []error
-	for _, name := range []string{"../../go.mod", "../../go.sum", "../../forensics", "../../internal", "../../report", "."} {
+	for _, name := range []string{"../../go.mod", "../../go.sum", "../../forensics", "../../internal", "../../report", "../../examples/kubernetes", "."} {
 		errs = append(errs, filepath.WalkDir(name, func(_ string, _ fs.DirEntry, err error) error { return err }))
 	}
 	return errors.Join(errs...)

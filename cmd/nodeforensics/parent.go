@@ -28,6 +28,9 @@ func (a *app) examine(f flags) error {
 	if !supported {
 		return errors.New("a node can be examined on Linux only; analyze, render and checks work here")
 	}
+	if err := f.enterHost(); err != nil {
+		a.note("this container has other files than the host, and cannot enter it: %v; the report is about what is visible here", err)
+	}
 	limitMemory(nodeMemory, nodeGC)
 	began := time.Now()
 	a.interrupts() // from here on there is something to report
@@ -50,6 +53,17 @@ func (a *app) examine(f flags) error {
 	f.RedactKey, f.keyName = key, name
 	f.Command = redact.New(key).Args("command lines", f.Command) // the child may not live to mask it
 	return giveUp(f.timeout, began.Add(f.timeout), func() error { return a.collectAndDeliver(f, began) })
+}
+
+// enterHost enters the host from a container, to examine it. Files go to /run there, since the working directory stays behind.
+func (f *flags) enterHost() error {
+	switch {
+	case f.Root != "/":
+		return nil
+	case f.output.format == "" && !f.output.toDir():
+		return enterHost("--output-dir=/run")
+	}
+	return enterHost()
 }
 
 func (a *app) collectAndDeliver(f flags, began time.Time) error {

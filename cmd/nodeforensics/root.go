@@ -111,6 +111,7 @@ read; 2 wrong usage; 3 see --fail-on.`,
 		a.analyzeCommand(), a.fleetCommand(), a.goroutinesCommand(), a.holdersCommand(), a.logsCommand(), a.renderCommand(), a.planCommand(),
 		a.nodeCommand(),
 		a.checksCommand(), a.schemaCommand(), a.versionCommand(), a.manCommand(),
+		a.installCommand(), a.waitCommand(),
 	)
 	cmd.InitDefaultHelpCmd()
 	cmd.InitDefaultCompletionCmd()

@@ -31,6 +31,9 @@ func podTerminatingStuckInLogs() []scenario {
 			name: "an unmount that is refused, seconds after it began", base: wellNode, change: both(deleting("volumes", "10:12:20", nil), tells(numbered(event(logs.KindUnmountBusy, 3, "10:12:21", "10:12:24", deadVolume), 4))),
 			want: []string{"warning pod " + deadUID},
 		},
+		{name: "a kubelet that has started unmounts what is left of an orphaned pod", base: sickNode, change: deleting("volumes", "10:05:00", func(d *logs.Deletion) {
+			d.Steps = d.Steps[1:] // no request
+		}), outcome: clean},
 		{name: "its mount does not answer", base: sickNode, change: deleting("volumes", "10:05:00", nil), want: []string{"warning pod " + deadUID}, says: "Mount 60 at " + deadPoint + " is not responding"},
 		{
 			name: "an unmount that does not come back", base: wellNode, change: both(deleting("volumes", "10:05:00", nil), operation("UnmountVolume", "10:05:01", "", deadVolume)),

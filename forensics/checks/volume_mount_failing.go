@@ -83,7 +83,7 @@ func reportCSIErrors(p *forensics.Pass, kind logs.Kind, now, then string) {
 		f := i.Finding(p, "CSI driver "+now, "CSI driver "+then)
 		f.ConfidenceWhy = "the log of the driver says so; which driver it is, it does not say"
 		if i.Grave() {
-			f.Remedies = []forensics.Remedy{describePod(i.Events[0].PodName)}
+			f.Remedies = []forensics.Remedy{describePod("")}
 		}
 		p.Report(f)
 	}

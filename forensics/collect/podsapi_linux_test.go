@@ -79,7 +79,12 @@ func servePods(t *testing.T, root, message string) {
 	if err := os.Mkdir(filepath.Join(root, "pods-api"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("unix", filepath.Join(root, "pods-api/pods-api.sock"))
+	// The kubelet 1.36.3 binds a name of digits and renames it; /proc/net/unix keeps that name.
+	bound := filepath.Join(root, "pods-api/3048745325")
+	listener, err := net.Listen("unix", bound)
+	if err == nil {
+		err = os.Rename(bound, filepath.Join(root, "pods-api/pods-api.sock"))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -92,7 +93,13 @@ var volumeFailures = map[Kind]bool{
 
 // startsDeletion says whether only a terminating pod has such a line.
 func (o *occurrence) startsDeletion() bool {
-	return starts[o.Kind] || volumeFailures[o.Kind] && o.isUnmount()
+	return starts[o.Kind] || volumeFailures[o.Kind] && o.isUnmount() && !o.isReconstruction()
+}
+
+// isReconstruction says that a kubelet, after its start, could not unmount what it found on the disk below the directory of a pod that
+// it does not have (reconciler/reconstruct_common.go, cleanupMounts; up to 1.24 in reconciler.go). Nobody deletes such a pod.
+func (o *occurrence) isReconstruction() bool {
+	return strings.Contains(o.Entry.Message, "volumeHandler.UnmountVolumeHandler for UnmountVolume failed")
 }
 
 func (o *occurrence) isUnmount() bool { return operationOf(o.Entry.Message) == opUnmountVolume }

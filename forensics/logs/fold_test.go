@@ -93,6 +93,20 @@ func TestDeletionThatEnds(t *testing.T) {
 	}
 }
 
+// TestReconstructionIsNoDeletion: a kubelet that has started cannot unmount what it finds of a pod that it does not have.
+func TestReconstructionIsNoDeletion(t *testing.T) {
+	const failed = `UnmountVolume.NewUnmounter failed for volume \"\" (UniqueName: \"pvc-1\") pod \"` + uid1 + `\" (UID: \"` + uid1 + `\") : ` +
+		`kubernetes.io/csi: unmounter failed to load volume data file [/var/lib/kubelet/pods/` + uid1 + `/volumes/kubernetes.io~csi/pvc-1/mount]: no such file or directory"`
+	cleanup := k("E", 1, "reconstruct_common.go", `"volumeHandler.UnmountVolumeHandler for UnmountVolume failed for volume \"\" (UniqueName: \"pvc-1\") pod \"`+uid1+`\" (UID: \"`+uid1+`\") : `+failed)
+	if s := fold("kubelet", cleanup); len(s.Deletions) != 0 || len(s.Events) != 1 {
+		t.Errorf("%d deletions, %d events, want the event alone", len(s.Deletions), len(s.Events))
+	}
+	unmount := k("E", 1, "reconciler_common.go", `"operationExecutor.UnmountVolume failed for volume \"\" (UniqueName: \"pvc-1\") pod \"`+uid1+`\" (UID: \"`+uid1+`\") : `+failed)
+	if s := fold("kubelet", unmount); len(s.Deletions) != 1 {
+		t.Errorf("%d deletions by an unmount that fails, want 1", len(s.Deletions))
+	}
+}
+
 func TestDeletionStandsWhereItsLinesEnd(t *testing.T) {
 	later := k("I", 900, "kubelet.go", `"SyncLoop (housekeeping)"`)
 	for _, c := range []struct {

@@ -40,8 +40,8 @@ func runtimeMessages() []message {
 			kind: KindSandboxCreateFailed, lane: LaneRuntime, words: "sandbox could not be created",
 			rules: []rule{
 				{start: "RunPodSandbox from runtime service failed", fill: runtimeCall},
-				{start: "RunPodSandbox for ", has: " failed", fill: criCall},
 				{event: "FailedCreatePodSandBox", fill: eventOfSandbox},
+				{start: "RunPodSandbox for ", has: " failed", fill: criCall},
 			},
 		},
 		{
@@ -64,9 +64,9 @@ func runtimeMessages() []message {
 			kind: kindContainerCreateFailed, lane: LaneRuntime, words: "container could not be created",
 			rules: []rule{
 				{start: "CreateContainer in sandbox ", has: "from runtime service failed", fill: runtimeCall},
-				{start: "CreateContainer within sandbox ", has: " failed", fill: criCall},
 				{event: "FailedCreatePodContainer", fill: eventOfContainer},
 				{event: "Failed", fill: eventOfContainer},
+				{start: "CreateContainer within sandbox ", has: " failed", fill: criCall},
 			},
 		},
 		{

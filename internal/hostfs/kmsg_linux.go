@@ -17,13 +17,14 @@ const maxKernelRecord = 8192
 
 // A KernelLog reads the kernel's ring of messages from where it begins to where it ends now.
 type KernelLog struct {
-	fd   *handle
+	fd   *handle // nil if all of it is in rest
 	rest []byte
 	buf  [maxKernelRecord]byte
 }
 
 // OpenKernelLog opens /dev/kmsg of this live machine, the one device that is ever opened here: the kernel answers it
-// from memory, and with O_NONBLOCK it does not wait for messages to come.
+// from memory, and with O_NONBLOCK it does not wait for messages to come. In a container that may not open devices, syslog(2) has the
+// same messages, as dmesg(1) prints them with --raw.
 func (f *FS) OpenKernelLog() (*KernelLog, error) {
 	const path = "/dev/kmsg"
 	if !f.Live() {
@@ -42,15 +43,37 @@ func (f *FS) OpenKernelLog() (*KernelLog, error) {
 	if err == nil {
 		file, err = reopen(fd, readFlags)
 	}
+	if errors.Is(err, unix.EPERM) {
+		if text := ring(); len(text) > 0 {
+			return &KernelLog{rest: text}, nil
+		}
+	}
 	if err != nil {
 		return nil, pathError("open", path, err)
 	}
 	return &KernelLog{fd: newHandle(file)}, nil
 }
 
+// ring asks syslog(2) for the messages, which takes none of them away. It is empty if they are refused.
+func ring() []byte {
+	size, err := unix.Klogctl(unix.SYSLOG_ACTION_SIZE_BUFFER, nil)
+	if err != nil || size <= 0 {
+		return nil
+	}
+	text := make([]byte, min(size, 4<<20)) // the newest, if there are more
+	n, err := unix.Klogctl(unix.SYSLOG_ACTION_READ_ALL, text)
+	if err != nil || n < 0 {
+		return nil
+	}
+	return text[:n]
+}
+
 // Read implements [io.Reader]. Records are lines; the properties that the kernel adds in further lines are left out.
 func (k *KernelLog) Read(p []byte) (int, error) {
 	for len(k.rest) == 0 {
+		if k.fd == nil {
+			return 0, io.EOF
+		}
 		fd, err := k.fd.use()
 		if err != nil {
 			return 0, pathError("read", "/dev/kmsg", err)
@@ -82,4 +105,9 @@ func firstLine(record []byte) []byte {
 }
 
 // Close implements [io.Closer].
-func (k *KernelLog) Close() error { return pathError("close", "/dev/kmsg", k.fd.close()) }
+func (k *KernelLog) Close() error {
+	if k.fd == nil {
+		return nil
+	}
+	return pathError("close", "/dev/kmsg", k.fd.close())
+}

@@ -74,10 +74,12 @@ func TestForms(t *testing.T) {
 			"kubectl events", "LAST SEEN   TYPE   REASON   OBJECT   MESSAGE\n3m (x12 over 25m)   Warning   FailedMount   Pod/db-0   " + mount + "\n",
 			with(func(e *Event) { e.Component, e.Host, e.Namespace = "", "", "" }),
 		},
-		{"mount's output", described + "  Warning  FailedMount  3m (x12 over 25m)  kubelet  " + mount + "\nMounting command: mount\nMounting arguments: -t nfs a:/b /c\nOutput: mount.nfs: Connection timed out\n\nWhat now?\n",
+		{
+			"mount's output", described + "  Warning  FailedMount  3m (x12 over 25m)  kubelet  " + mount + "\nMounting command: mount\nMounting arguments: -t nfs a:/b /c\nOutput: mount.nfs: Connection timed out\n\nWhat now?\n",
 			with(func(e *Event) {
 				e.Message += "\nMounting command: mount\nMounting arguments: -t nfs a:/b /c\nOutput: mount.nfs: Connection timed out"
-			})},
+			}),
+		},
 		{"prose below", described + "  Warning  FailedMount  3m (x12 over 25m)  kubelet  " + mount + "\nIt began on Monday.\n", want},
 		{"another node", "Name:  other\nRoles: worker\nName:  db-0\nNamespace:  shop\nNode:  n-1/10.0.0.1\n  Warning  FailedMount  3m (x12 over 25m)  kubelet  " + mount + "\n", want},
 		{"without a name, but scheduled", "  Normal  Scheduled  25m  default-scheduler  Successfully assigned shop/db-0 to n-1\n  Warning  FailedMount  3m (x12 over 25m)  kubelet  " + mount + "\n", want},

@@ -30,6 +30,8 @@ type Request struct {
 	// Socket is the path to connect to, Bound the path at which the server has bound it: another one where the server sees
 	// other files; "" is the same.
 	Socket, Bound string
+	// Renamed says that the server binds another name in the directory of Bound, and renames the socket: /proc/net/unix keeps the first.
+	Renamed bool
 	// Processes are those that may own the socket, Program what they are called ("runtime").
 	Processes []Process
 	Program   string

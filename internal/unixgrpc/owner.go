@@ -32,7 +32,11 @@ func (r Request) owner() (Process, error) {
 	if err != nil && !errors.Is(err, nodefs.ErrTruncated) {
 		return Process{}, err
 	}
-	inodes := listeningAt(string(text), r.Bound)
+	bound := func(name string) bool { return canonical(name) == canonical(r.Bound) }
+	if r.Renamed {
+		bound = func(name string) bool { return path.Dir(canonical(name)) == path.Dir(canonical(r.Bound)) }
+	}
+	inodes := listeningAt(string(text), bound)
 	if len(inodes) == 0 {
 		return Process{}, refusal{"refused", "no process listens there"}
 	}
@@ -67,17 +71,17 @@ func (r Request) leadsTo(conn net.Conn, owner Process) error {
 	return nil
 }
 
-// listeningAt reads /proc/net/unix (unix(7), proc_pid_net(5)) for sockets that listen at a path:
+// listeningAt reads /proc/net/unix (unix(7), proc_pid_net(5)) for sockets that listen at a path, as it was bound:
 //
 //	Num       RefCount Protocol Flags    Type St Inode Path
 //	00000000: 00000002 00000000 00010000 0001 01 18011 /run/containerd/containerd.sock
 //
 // The flag 0x10000 is __SO_ACCEPTCON. A path below /run may have been bound through the link /var/run.
-func listeningAt(text, socket string) map[string]bool {
+func listeningAt(text string, bound func(name string) bool) map[string]bool {
 	inodes := map[string]bool{}
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
-		if len(f) != 8 || canonical(f[7]) != canonical(socket) || f[7][0] != '/' {
+		if len(f) != 8 || f[7][0] != '/' || !bound(f[7]) {
 			continue
 		}
 		if flags, err := strconv.ParseUint(f[3], 16, 32); err == nil && flags&0x10000 != 0 {

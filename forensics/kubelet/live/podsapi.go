@@ -71,7 +71,7 @@ func (c *Client) askSocket(ctx context.Context, socket string, timeout time.Dura
 	defer cancelOuter()
 	k := c.Instance
 	request := unixgrpc.Request{
-		FS: c.FS, Bound: socket, Program: "kubelet",
+		FS: c.FS, Bound: socket, Renamed: true, Program: "kubelet",
 		Socket:    path.Join(procPath(k.PID, "root"), cmp.Or(k.CanonicalRoot, k.RootDir), podsAPISocket),
 		Processes: []unixgrpc.Process{{PID: k.PID, StartTicks: k.StartTicks}},
 		Methods:   []string{"v1alpha1.Pods/ListPods"}, Limit: maxPodsMessage,

@@ -63,6 +63,9 @@ func InLog(p *forensics.Pass) []Stuck {
 			continue
 		}
 		s := Pod{p: p, d: d, uid: logview.UIDOf(p, logs.Subject{PodUID: d.PodUID, PodName: d.PodName})}
+		if state, _ := p.Model.PodState(s.uid); state.Orphaned() != "" && state.Orphaned() != forensics.Possible && !s.requested() {
+			continue // a kubelet that has started unmounts what it finds of orphaned pods, and logs that like a deletion
+		}
 		s.judge()
 		switch {
 		case s.finished, d.Inferred && (s.orphan() || !s.onNode()): // other checks report the unmounts
