@@ -20,13 +20,16 @@ const (
 // ErrMalformed says that a part of the metrics was not understood, or was too much.
 var ErrMalformed = errors.New("malformed metrics")
 
-// ParseMetrics reads the Prometheus text format and keeps the series whose name, without labels, keep accepts. The
-// keys are the series as exposed, labels included; timestamps and exemplars are dropped. Not-a-number and infinite
+// ParseMetrics reads the Prometheus text format and keeps the series that show a housekeeping, a PLEG, a volume operation or the
+// process itself in trouble, its goroutines, start and version among them. The keys are the series as exposed, labels included; timestamps and exemplars are dropped. Not-a-number and infinite
 // values are left out: JSON has neither.
 //
 // A line that is no series is skipped and named in the error, an [ErrMalformed], which also says when more than 5,000 series were
 // accepted. What was understood is returned in any case.
-func ParseMetrics(r io.Reader, keep func(name string) bool) (map[string]float64, error) {
+func ParseMetrics(r io.Reader) (map[string]float64, error) { return parseMetrics(r, vital) }
+
+// parseMetrics keeps the series whose name, without labels, keep accepts.
+func parseMetrics(r io.Reader, keep func(name string) bool) (map[string]float64, error) {
 	metrics := map[string]float64{}
 	lines := bufio.NewReaderSize(r, maxMetricLine)
 	var bad error

@@ -51,7 +51,7 @@ func TestParseMetrics(t *testing.T) {
 		"first line is blank": {"\n\n a 1\n", map[string]float64{"a": 1}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ParseMetrics(strings.NewReader(tc.text), keepAll)
+			got, err := parseMetrics(strings.NewReader(tc.text), keepAll)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("metrics (-want +got):\n%s", diff)
 			}
@@ -68,7 +68,7 @@ func TestParseMetricsBound(t *testing.T) {
 	for i := range limit + 10 {
 		text.WriteString("a{i=\"" + strconv.Itoa(i) + "\"} 1\n")
 	}
-	got, err := ParseMetrics(strings.NewReader(text.String()), keepAll)
+	got, err := parseMetrics(strings.NewReader(text.String()), keepAll)
 	if len(got) != limit || !errors.Is(err, ErrMalformed) {
 		t.Errorf("%d series, error %v; want %d and an error", len(got), err, limit)
 	}
@@ -76,7 +76,7 @@ func TestParseMetricsBound(t *testing.T) {
 
 func TestParseMetricsBrokenOff(t *testing.T) {
 	broken := errors.New("connection reset")
-	got, err := ParseMetrics(io.MultiReader(strings.NewReader("a 1\nb 2\nc"), iotest.ErrReader(broken)), keepAll)
+	got, err := parseMetrics(io.MultiReader(strings.NewReader("a 1\nb 2\nc"), iotest.ErrReader(broken)), keepAll)
 	if diff := cmp.Diff(map[string]float64{"a": 1, "b": 2}, got); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
@@ -100,7 +100,7 @@ func TestParseMetricsCaptures(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ParseMetrics(strings.NewReader(readTestdata(t, name+"/metrics.txt")), VitalMetric)
+			got, err := ParseMetrics(strings.NewReader(readTestdata(t, name+"/metrics.txt")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func FuzzParseMetrics(f *testing.F) {
 	}
 	f.Add("a{b=\"\\\"} 2\"} 1 2\n# x\nb NaN\n{")
 	f.Fuzz(func(t *testing.T, text string) {
-		metrics, _ := ParseMetrics(strings.NewReader(text), keepAll)
+		metrics, _ := parseMetrics(strings.NewReader(text), keepAll)
 		if len(metrics) > strings.Count(text, "\n")+1 {
 			t.Errorf("%d series from %d lines", len(metrics), strings.Count(text, "\n")+1)
 		}
@@ -167,7 +167,7 @@ func BenchmarkParseMetrics(b *testing.B) {
 	text := strings.Repeat(readTestdata(b, "kubelet-1.34.4-hung-csi/metrics.txt"), 100)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, err := ParseMetrics(strings.NewReader(text), VitalMetric); err != nil {
+		if _, err := ParseMetrics(strings.NewReader(text)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -2,9 +2,8 @@ package kubelet
 
 import "strings"
 
-// VitalMetric selects the metrics that show a housekeeping, a PLEG, a volume operation or the process
-// itself in trouble, its goroutines, start and version among them.
-func VitalMetric(name string) bool {
+// vital selects the metrics that [ParseMetrics] keeps.
+func vital(name string) bool {
 	for _, suffix := range []string{"_sum", "_count"} {
 		name = strings.TrimSuffix(name, suffix)
 	}

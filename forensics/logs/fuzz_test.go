@@ -93,7 +93,7 @@ func FuzzScan(f *testing.F) {
 				selected++
 			}
 		}
-		if IsCompressed(log) {
+		if isCompressed(log) {
 			return
 		}
 		if file.Lines != lines || file.Selected != selected || file.Bytes != int64(len(log)) {

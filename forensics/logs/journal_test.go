@@ -33,7 +33,7 @@ func TestJournalFormats(t *testing.T) {
 			lines = append(lines, fmt.Sprintf("\t%q : %q", key, value))
 		}
 		if binary {
-			lines = append(lines, "\t\"MESSAGE\" : "+strings.ReplaceAll(fmt.Sprint([]byte(message)), " ", ", "))
+			lines = append(lines, "\t\"MESSAGE\" : "+strings.ReplaceAll(fmt.Sprint(string([]byte(message))), " ", ", "))
 		} else {
 			lines = append(lines, fmt.Sprintf("\t\"MESSAGE\" : %q", message))
 		}

@@ -254,7 +254,7 @@ const (
 func (p *producer) skip(in seeker) int64 {
 	low, high := int64(0), in.Size()
 	magic := make([]byte, 10)
-	if _, err := in.ReadAt(magic, 0); high < skipAbove || err != nil || IsCompressed(magic) {
+	if _, err := in.ReadAt(magic, 0); high < skipAbove || err != nil || isCompressed(magic) {
 		return 0
 	}
 	buf := make([]byte, 64<<10)

@@ -39,8 +39,8 @@ func Recognise(text []byte) bool {
 	return false
 }
 
-// IsCompressed says whether text, the beginning of a file, is compressed in a way that [Read] reads: gzip, zstd, bzip2, xz.
-func IsCompressed(text []byte) bool { return compressed.Format(text) != "" }
+// isCompressed says whether text, the beginning of a file, is compressed in a way that [Read] reads: gzip, zstd, bzip2, xz.
+func isCompressed(text []byte) bool { return compressed.Format(text) != "" }
 
 // firstTime is the time of the first line of a log that has one, compressed or not; zero if none is near the beginning. It is for
 // ordering the files of a log.

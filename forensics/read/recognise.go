@@ -12,7 +12,6 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
-	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/compressed"
 )
 
@@ -48,7 +47,7 @@ func (r *reader) read(ctx context.Context, f File) (got Result, isLog bool) {
 		return got, false
 	}
 	b := beginning{head: head}
-	if logs.IsCompressed(head) {
+	if compressed.Format(head) != "" {
 		b.head = unpackedHead(head)
 	}
 	r.file, r.node = f.Name, nodeOf(f.Name, b.head)

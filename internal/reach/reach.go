@@ -207,16 +207,16 @@ func (e *examination) via(ctx context.Context) (string, error) {
 	case e.Via == "":
 		return "", e.offer(ctx)
 	}
-	asked, _ := parseVia(e.Via)
-	name := "pod " + asked.String()
-	p, err := e.getPod(ctx, asked.namespace, asked.pod)
+	via, _ := parseVia(e.Via)
+	name := "pod " + via.String()
+	p, err := e.getPod(ctx, via.namespace, via.pod)
 	if err != nil {
 		return name, err
 	}
 	if p.Spec.NodeName != e.node {
 		return name, fmt.Errorf("it runs on node %q", p.Spec.NodeName)
 	}
-	c, err := p.container(asked.container)
+	c, err := p.container(via.container)
 	if err != nil {
 		return name, err
 	}

@@ -100,12 +100,14 @@ func TestIdentitiesJoin(t *testing.T) {
 		{
 			"masked server, one key", id("mount-hung", "A file system does not respond", "file-system", "NFS [masked:address:ab12cd]", `,"shared":true`) + `,"key":"k1"`,
 			id("mount-hung", "A file system does not respond", "file-system", "NFS [masked:address:ab12cd]", `,"shared":true`) + `,"key":"k1"`,
-			[]string{"NFS [masked:address:ab12cd] has not responded: a b"}, false,
+			[]string{"NFS [masked:address:ab12cd] has not responded: a b"},
+			false,
 		},
 		{
 			"masked server, two keys", id("mount-hung", "A file system does not respond", "file-system", "NFS [masked:address:ab12cd]", `,"shared":true`) + `,"key":"k1"`,
 			id("mount-hung", "A file system does not respond", "file-system", "NFS [masked:address:ab12cd]", `,"shared":true`) + `,"key":"k2"`,
-			[]string{"NFS [masked:address:ab12cd] has not responded: a", "NFS [masked:address:ab12cd] has not responded: b"}, false,
+			[]string{"NFS [masked:address:ab12cd] has not responded: a", "NFS [masked:address:ab12cd] has not responded: b"},
+			false,
 		},
 		{"of an earlier version", "", "", []string{"mount-hung: a b"}, true},
 	} {

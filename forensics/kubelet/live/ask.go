@@ -127,7 +127,7 @@ func (c *Client) Metrics(ctx context.Context) (map[string]float64, kubelet.Endpo
 	metrics := map[string]float64{}
 	detail := ""
 	q := c.mainAPI("/metrics", maxMetricsBody, func(r io.Reader) (err error) {
-		metrics, err = kubelet.ParseMetrics(r, kubelet.VitalMetric)
+		metrics, err = kubelet.ParseMetrics(r)
 		if errors.Is(err, kubelet.ErrMalformed) && len(metrics) > 0 { // the rest is of use
 			detail, err = err.Error(), nil
 		}

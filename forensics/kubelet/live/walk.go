@@ -332,7 +332,7 @@ func (r *podReader) readHosts(dir *hostfs.Dir) {
 	if !errors.Is(err, nodefs.ErrTruncated) { // the name is at the beginning
 		r.fail(err)
 	}
-	r.pod.HostName = kubelet.ParseHostName(string(text))
+	r.pod.HostName = parseHostName(string(text))
 }
 
 func (r *podReader) readContainers(dir *hostfs.Dir) {
