@@ -76,7 +76,8 @@ func (g *graph) diagnosis(root Entity, also []Entity, members []int) Diagnosis {
 		d.Findings = append(d.Findings, i)
 		if places[i] < len(chain) {
 			d.Since = earlier(d.Since, f.Since)
-			if f.Severity == d.Severity && f.Confidence.rank() < d.Confidence.rank() {
+			named := places[i] == 0 && f.Severity.Rank() > Info.Rank() // the title names the root
+			if (named || f.Severity == d.Severity) && f.Confidence.rank() < d.Confidence.rank() {
 				d.Confidence, d.ConfidenceWhy = f.Confidence, f.ConfidenceWhy
 			}
 		}

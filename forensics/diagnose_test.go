@@ -282,3 +282,14 @@ func TestDiagnosisIsAsSureAsItsWeakestLink(t *testing.T) {
 		}
 	}
 }
+
+// TestTheNamedRootCounts: the title names the root, so it is no surer than what was found about that, severe or not.
+func TestTheNamedRootCounts(t *testing.T) {
+	effect, root := because("critical", "kubelet k", "volume v"), because("warning", "volume v")
+	effect.Confidence, root.Confidence = forensics.Certain, forensics.Likely
+	root.ConfidenceWhy = "a path fits"
+	list := diagnosed(forensics.NewEvidence(), effect, root)
+	if len(list) != 1 || list[0].Confidence != forensics.Likely || list[0].ConfidenceWhy != "a path fits" {
+		t.Errorf("%+v", list)
+	}
+}
