@@ -32,7 +32,7 @@ func TestEvidenceSurvivesJSON(t *testing.T) {
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(logs.Story{}, "Names")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(logs.Story{}, "Names"), cmpopts.IgnoreFields(apidump.Dump{}, "Events")); diff != "" {
 		t.Errorf("a round trip changes it (-before +after):\n%s", diff)
 	}
 }

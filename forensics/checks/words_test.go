@@ -156,7 +156,7 @@ func verdict(t *testing.T, a forensics.Analysis) (lines []string) {
 
 // words are the keys of what is written for people: texts, and references, which quote them.
 var words = []string{
-	"title", "detail", "effect", "text", "paragraph", "reason", "confidence_why", "excerpt", "source",
+	"title", "detail", "effect", "text", "paragraph", "reason", "confidence_why", "excerpt", "source", "trouble",
 	"command", "instruction", "why", "precondition", "only_if", "risk",
 }
 

@@ -33,7 +33,8 @@ func TestJournalFormats(t *testing.T) {
 			lines = append(lines, fmt.Sprintf("\t%q : %q", key, value))
 		}
 		if binary {
-			lines = append(lines, "\t\"MESSAGE\" : "+strings.ReplaceAll(fmt.Sprint(string([]byte(message))), " ", ", "))
+			numbers := fmt.Sprintf("%d", []byte(message))
+			lines = append(lines, "\t\"MESSAGE\" : "+strings.ReplaceAll(numbers, " ", ", "))
 		} else {
 			lines = append(lines, fmt.Sprintf("\t\"MESSAGE\" : %q", message))
 		}

@@ -139,12 +139,15 @@ func (r *records) MaxRecords() int64 { return maxRecords }
 
 // Read implements [io.Reader].
 func (r *records) Read(p []byte) (int, error) {
+	if r.ended { // the pipe is closed
+		return 0, io.EOF
+	}
 	if r.read >= maxJournal {
 		return 0, fmt.Errorf("more than %d bytes: %w", int64(maxJournal), nodefs.ErrTruncated)
 	}
 	n, err := r.out.Read(p[:min(int64(len(p)), maxJournal-r.read)])
 	r.read += int64(n)
-	if errors.Is(err, io.EOF) && !r.ended {
+	if errors.Is(err, io.EOF) {
 		r.ended = true
 		if waited := r.cmd.Wait(); waited != nil {
 			return n, fmt.Errorf("journalctl: %w: %s", waited, r.complaint())
