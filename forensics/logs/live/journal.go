@@ -132,6 +132,7 @@ type records struct {
 	stderr head
 	read   int64
 	ended  bool
+	end    error // what each reading after the last one returns
 }
 
 // MaxRecords says how many records were asked for.
@@ -139,8 +140,8 @@ func (r *records) MaxRecords() int64 { return maxRecords }
 
 // Read implements [io.Reader].
 func (r *records) Read(p []byte) (int, error) {
-	if r.ended { // the pipe is closed
-		return 0, io.EOF
+	if r.end != nil {
+		return 0, r.end
 	}
 	if r.read >= maxJournal {
 		return 0, fmt.Errorf("more than %d bytes: %w", int64(maxJournal), nodefs.ErrTruncated)
@@ -148,10 +149,11 @@ func (r *records) Read(p []byte) (int, error) {
 	n, err := r.out.Read(p[:min(int64(len(p)), maxJournal-r.read)])
 	r.read += int64(n)
 	if errors.Is(err, io.EOF) {
-		r.ended = true
+		r.ended, r.end = true, err
 		if waited := r.cmd.Wait(); waited != nil {
-			return n, fmt.Errorf("journalctl: %w: %s", waited, r.complaint())
+			r.end = fmt.Errorf("journalctl: %w: %s", waited, r.complaint())
 		}
+		return n, r.end
 	}
 	return n, err
 }
