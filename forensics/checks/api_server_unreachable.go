@@ -1,6 +1,9 @@
 package checks
 
 import (
+	"slices"
+	"time"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
@@ -14,7 +17,7 @@ var apiServerUnreachable = forensics.Check{
 	Title: "The kubelet cannot reach the API server",
 	Doc: `"Failed to watch", "Unable to update node status", "Failed to update lease": the kubelet gets no changes of pods and reports no status;
 after 40 s the node is NotReady. Pods that run continue. Since 1.28 a kubelet that was started meanwhile unmounts nothing. "Unauthorized":
-the API server rejects its certificate or token. Fewer than three errors are left out, since watches end now and then. A certificate that
+the API server rejects its certificate or token. A later change of a pod that the kubelet got from the API server shows that it is reachable again. Fewer than three errors are left out, since watches end now and then. A certificate that
 has expired is the cause.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
@@ -28,6 +31,9 @@ has expired is the cause.`,
 			{logs.KindAPIUnauthorized, "kubelet has been rejected by the API server", "kubelet was rejected by the API server"},
 		} {
 			spec := incident.Spec{Few: logview.FewFailures, Kubelet: true, Subject: func(logs.Event) forensics.Entity { return incident.Thing("server", "kube-apiserver") }}
+			if k.kind == logs.KindAPIUnreachable {
+				spec.Ended = func(forensics.Entity) *time.Time { return lastNewsOfAPI(p) }
+			}
 			for _, i := range spec.Find(p, logview.Events(p, k.kind)) {
 				f := i.Finding(p, k.now, k.then)
 				f.Effect = "node status and pods are stale"
@@ -44,4 +50,16 @@ has expired is the cause.`,
 			}
 		}
 	},
+}
+
+// lastNewsOfAPI is when the kubelet last heard of a change of a pod from the API server. A broken watch brings none: without it, the kubelet
+// learns of changes of static pods alone, which are updated by hand, and added when it starts.
+// They count where no error follows for three times the 10 s in which it updates its status: what fails now and then is not over.
+func lastNewsOfAPI(p *forensics.Pass) *time.Time {
+	const patience = 30
+	if logview.Between(logview.Last(logview.Events(p, logs.KindAPIUnreachable)), logview.KubeletEnd(p)) < patience {
+		return nil
+	}
+	news := logview.Events(p, "syncloop-update", "syncloop-reconcile", "syncloop-delete")
+	return logview.Last(slices.DeleteFunc(news, func(e logs.Event) bool { return e.Kind == "syncloop-delete" && e.Reason != "api" }))
 }

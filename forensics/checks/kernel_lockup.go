@@ -24,12 +24,32 @@ very large directory or memory structures, or a hypervisor that gave the CPU to 
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
 		incident.SawKernel(p)
-		spec := incident.Spec{Window: 30 * time.Minute, Subject: func(logs.Event) forensics.Entity { return incident.Thing("kernel", "cpu") }}
-		for _, i := range spec.Find(p, logview.Events(p, "kernel-lockup")) {
-			i.Minor = i.Count < logview.FewFailures
+		for _, i := range lockups(p) {
 			p.Report(lockupFinding(p, i))
 		}
 	},
+}
+
+func lockups(p *forensics.Pass) []incident.Incident {
+	spec := incident.Spec{Window: 30 * time.Minute, Subject: func(logs.Event) forensics.Entity { return incident.Thing("kernel", "cpu") }}
+	list := spec.Find(p, logview.Events(p, "kernel-lockup"))
+	for n := range list {
+		list[n].Minor = list[n].Count < logview.FewFailures
+	}
+	return list
+}
+
+// byLockup explains a stall of the kubelet, that its log alone shows between two times, by CPUs that were stuck in that time: then even the
+// kubelet's own clock and its threads stop.
+func byLockup(p *forensics.Pass, f *forensics.Finding, since, until *time.Time) {
+	for _, i := range lockups(p) {
+		if !i.Grave() || i.First == nil || i.Last == nil || since == nil || until == nil || i.First.After(*until) || i.Last.Before(*since) {
+			continue
+		}
+		f.Because = append(f.Because, i.Subject)
+		f.Detail = findings.Sentences(f.Detail, "The kernel log says that CPUs were stuck in this time. Nothing that runs on such a CPU makes progress.")
+		f.Refs = append(f.Refs, logview.EventRefs(i.Events...)...)
+	}
 }
 
 func lockupFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {

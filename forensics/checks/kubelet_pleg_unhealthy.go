@@ -154,6 +154,7 @@ func (t *plegTrouble) finding(p *forensics.Pass) forensics.Finding {
 	}
 	if t.current && t.unhealthy {
 		byLostServer(p, &f, t.until)
+		byLockup(p, &f, t.since, t.until)
 	}
 	return t.join(p, f)
 }

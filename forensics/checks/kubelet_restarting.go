@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -83,6 +84,10 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 		lives = append([]string{fmt.Sprintf("%s ended %s: %s.", findings.Capital(p.Model.KubeletName()), findings.Times(int64(len(over))), endings(over))}, lives...)
 	}
 	f.Detail = findings.Sentences(strings.Join(lives, " "), waits, logview.AsOf(p))
+	f.Because = fatalLimits(p)
+	if len(healthInLog(p)) > 0 && slices.ContainsFunc(over, func(l logs.Life) bool { return l.End == logs.EndWatchdog }) {
+		f.Because = append(f.Because, stall.SyncLoopEntity)
+	}
 	if f.Severity != forensics.Info {
 		f.Remedies = []forensics.Remedy{{
 			Action: remedy.ActionLook, Command: []string{"journalctl", "-u", "kubelet", "-n", "200", "--no-pager"},

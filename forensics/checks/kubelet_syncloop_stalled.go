@@ -241,6 +241,9 @@ func syncLoopHealthFailed(p *forensics.Pass, unproven string) forensics.Finding 
 	if first := logview.First(list); first != nil {
 		t := first.Add(-healthFailsAfter)
 		f.Since = &t
+		if logview.Between(first, logview.Last(list)) >= silentCritical.Seconds() && !logview.Stale(p) {
+			f.Severity = forensics.Critical // one request may have met a loop that went on
+		}
 	}
 	if unproven != "" {
 		p.Unjudged("%s", unproven)

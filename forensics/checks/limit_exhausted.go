@@ -41,6 +41,7 @@ while its messages continue at the end of the log.`,
 type limit struct {
 	kind  logs.Kind
 	cause logs.Cause // of the kind's messages only those with this cause
+	fatal logs.Cause // a kubelet that ends with this cause has met the limit, too
 	id    string
 	// now and then are the headline, look shows the limit.
 	now, then string
@@ -53,7 +54,7 @@ type limit struct {
 }
 
 var limits = []limit{
-	{kind: "inotify-limit", id: "inotify", now: "inotify limit has been reached", then: "inotify limit was reached", look: []string{"cat", "/proc/sys/fs/inotify/max_user_instances", "/proc/sys/fs/inotify/max_user_watches"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Raise fs.inotify.max_user_instances and max_user_watches, or end what uses them"}},
+	{kind: "inotify-limit", fatal: "inotify", id: "inotify", now: "inotify limit has been reached", then: "inotify limit was reached", look: []string{"cat", "/proc/sys/fs/inotify/max_user_instances", "/proc/sys/fs/inotify/max_user_watches"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Raise fs.inotify.max_user_instances and max_user_watches, or end what uses them"}},
 	{kind: "cgroup-no-space", id: "cgroups", now: "Cgroups cannot be created", then: "Cgroups could not be created", look: []string{"cat", "/proc/cgroups"}},
 	{kind: "kernel-memcg-exhausted", id: "cgroups", now: "Memory cgroups cannot be created", then: "Memory cgroups could not be created", look: []string{"cat", "/proc/cgroups"}},
 	{kind: "kernel-pids-exhausted", ofPods: true, id: "process-ids", now: "Process limit of a cgroup has been reached", then: "Process limit of a cgroup was reached", look: []string{"cat", "/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Find the program that starts the processes or threads, or raise podPidsLimit"}},
@@ -64,14 +65,33 @@ var limits = []limit{
 	{kind: "xtables-lock", id: "xtables", now: "xtables lock has been in use", then: "xtables lock was in use", few: logview.FewFailures, look: []string{"cat", "/proc/locks"}},
 }
 
-func (l limit) report(p *forensics.Pass) {
+const kubeletFatal logs.Kind = "kubelet-fatal"
+
+// find is the limit as an incident, if messages name it.
+func (l limit) find(p *forensics.Pass) []incident.Incident {
 	spec := incident.Spec{Window: 10 * time.Minute, Few: l.few, Subject: func(e logs.Event) forensics.Entity {
-		if e.Cause() != l.cause {
+		if cause := e.Cause(); e.Kind == l.kind && cause != l.cause || e.Kind != l.kind && (cause != l.fatal || l.fatal == "") {
 			return forensics.Entity{}
 		}
 		return incident.Thing("limit", l.id)
 	}}
-	for _, i := range spec.Find(p, logview.Events(p, l.kind)) {
+	return spec.Find(p, logview.Events(p, l.kind, kubeletFatal))
+}
+
+// fatalLimits are the limits that kubelets ended for.
+func fatalLimits(p *forensics.Pass) (found []forensics.Entity) {
+	for _, l := range limits {
+		for _, i := range l.find(p) {
+			if i.Grave() && slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Kind == kubeletFatal }) {
+				found = append(found, i.Subject)
+			}
+		}
+	}
+	return found
+}
+
+func (l limit) report(p *forensics.Pass) {
+	for _, i := range l.find(p) {
 		i.Minor = l.ofPods && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.PodUID != "" || strings.Contains(e.Path, "kubepods") })
 		f := i.Finding(p, l.now, l.then)
 		var where []string

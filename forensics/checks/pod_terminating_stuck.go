@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/deletion"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/internal/text"
@@ -58,6 +59,7 @@ kubelet has not confirmed the termination; its log shows why.`,
 			inAPI = append(inAPI, t)
 		}
 		for _, stuck := range logged {
+			byServerOfVolume(p, &stuck.Finding)
 			reportStuck(p, stuck)
 		}
 		for _, t := range inAPI {
@@ -67,6 +69,23 @@ kubelet has not confirmed the termination; its log shows why.`,
 			}, f)
 		}
 	},
+}
+
+// byServerOfVolume explains a deletion that waits for a volume of an NFS server by the only NFS server that does not respond, by the kernel's
+// log. Where mounts were read, the volume's mount knows its server.
+func byServerOfVolume(p *forensics.Pass, f *forensics.Finding) {
+	ofNFS := func(e forensics.Entity) bool {
+		return e.Kind == forensics.KindVolume && strings.Contains(e.ID, "/kubernetes.io/nfs/")
+	}
+	lost := slices.DeleteFunc(slices.Clone(lostServers(p)), func(i incident.Incident) bool {
+		return !i.Grave() || !strings.HasPrefix(string(i.Events[0].Kind), "kernel-nfs")
+	})
+	if len(lost) != 1 || len(f.Because) != 1 || !ofNFS(f.Because[0]) {
+		return
+	}
+	f.Because = []forensics.Entity{lost[0].Subject}
+	f.Detail = findings.Sentences(f.Detail, "The kernel log says that "+serverName(lost[0].Events[0])+" does not respond. An unmount of its volumes waits for it.")
+	f.Refs = append(f.Refs, logview.EventRefs(lost[0].Events...)...)
 }
 
 // reportStuck reports a pod whose deletion is stuck by the log, as one finding with others at the same stage and with the same cause.

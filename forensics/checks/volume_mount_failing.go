@@ -30,9 +30,13 @@ attached, or a call of the driver has not returned.`,
 		logview.SawKubelet(p)
 		pods := map[string]bool{}
 		failingVolumes(p, "MountVolume", "MountDevice").report(p, "mounted", pods)
-		for _, list := range [][]volumeOperation{failingVolumes(p, "AttachVolume", "VerifyControllerAttachedVolume"), brokenDrivers(p)} {
+		unattached := failingVolumes(p, "AttachVolume", "VerifyControllerAttachedVolume")
+		for _, list := range [][]volumeOperation{unattached, brokenDrivers(p)} {
 			for _, o := range list {
 				pods[cmp.Or(o.PodUID, o.PodName)] = true
+				if o.PodName != "" { // the messages of others may name it without its UID
+					pods[o.PodName] = true
+				}
 			}
 		}
 		waiting := incident.Spec{Few: 2, Kubelet: true, Window: 5 * time.Minute, Subject: func(e logs.Event) forensics.Entity {
@@ -46,7 +50,7 @@ attached, or a call of the driver has not returned.`,
 			return pod
 		}}
 		for _, i := range waiting.Find(p, logview.Events(p, logs.KindVolumesNotMounted, "subpath-failed")) {
-			reportWaitingPod(p, i)
+			reportWaitingPod(p, i, unattached)
 		}
 		reportRejected(p)
 		reportCSIErrors(p, "csi-call-failed", "cannot mount or unmount volumes", "could not mount or unmount volumes")
@@ -89,8 +93,9 @@ func reportCSIErrors(p *forensics.Pass, kind logs.Kind, now, then string) {
 	}
 }
 
-// reportWaitingPod reports a pod whose volumes are not mounted in time.
-func reportWaitingPod(p *forensics.Pass, i incident.Incident) {
+// reportWaitingPod reports a pod whose volumes are not mounted in time. The only volume that cannot be attached is the reason, if nothing
+// says whose it is: the attachment is of the node, and its messages name no pod.
+func reportWaitingPod(p *forensics.Pass, i incident.Incident, unattached volumeOperations) {
 	name := "A pod"
 	if i.Subject.Kind == forensics.KindPod {
 		name = findings.PodTitle(p, i.Subject.ID)
@@ -103,6 +108,10 @@ func reportWaitingPod(p *forensics.Pass, i incident.Incident) {
 	f.Confidence = forensics.Possible
 	if i.Grave() {
 		f.Remedies = []forensics.Remedy{describePod(i.Events[0].PodName)}
+	}
+	if len(unattached) == 1 && unattached[0].PodUID == "" && unattached[0].PodName == "" {
+		f.Because = []forensics.Entity{logview.VolumeEntity(p, unattached[0].Subject)}
+		f.Detail = findings.Sentences(f.Detail, "Most likely it waits for "+logview.OperationVolume(unattached[0].Operation)+", which cannot be attached.")
 	}
 	for _, e := range logview.Events(p, "volume-ownership") {
 		uid := logview.UIDOf(p, i.Events[0].Subject)

@@ -32,6 +32,9 @@ const (
 	causePLEG    Cause = "pleg"
 	causeNetwork Cause = "network"
 
+	// causeInotify: the kubelet cannot watch a file or a directory of cgroups, because the watches or instances of inotify are used up.
+	causeInotify Cause = "inotify"
+
 	// What blocks the removal of an orphaned pod directory (kubelet_volumes.go, 1.5 to 1.36).
 
 	CauseSubpathLeft    Cause = "subpath-left"     // a subpath, mounted or not
@@ -66,6 +69,10 @@ func (e Event) Cause() Cause {
 			return causePLEG
 		case says("network not ready", "NetworkPluginNotReady", "network plugin is not ready"):
 			return causeNetwork
+		}
+	case kindKubeletFatal:
+		if says("inotify_add_watch", "inotify_init", "fsnotify watcher") && says("no space left on device", "too many open files") {
+			return causeInotify
 		}
 	case KindPodSyncFailed:
 		if says("network is not ready") { // pkg/kubelet/kubelet.go, NetworkNotReadyErrorMsg: pods without hostNetwork wait

@@ -184,7 +184,7 @@ func (r *rule) begins(message string) bool {
 	if strings.HasPrefix(message, r.has) && len(r.has)+len(r.err) >= minBare {
 		return true
 	}
-	if before, _, ok := strings.Cut(message, r.has); ok && len(before) < 24 && (strings.HasSuffix(before, ": ") || !strings.Contains(before, " ")) && len(r.has)+len(r.err) >= minBare {
+	if before, _, ok := strings.Cut(message, r.has); ok && len(before) < 24 && !strings.ContainsAny(before, quoting) && (strings.HasSuffix(before, ": ") || !strings.Contains(before, " ")) && len(r.has)+len(r.err) >= minBare {
 		return true // behind the name of a device or a service
 	}
 	if r.kernel {
@@ -192,6 +192,9 @@ func (r *rule) begins(message string) bool {
 	}
 	return false
 }
+
+// quoting are what stands before words that somebody else has said: those of a sentence, of a value in YAML, of source code.
+const quoting = "\"'`“‘«"
 
 // isRuntime knows what the Go runtime prints, always without a prefix.
 func isRuntime(start string) bool {

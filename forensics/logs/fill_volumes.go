@@ -143,6 +143,7 @@ func volumeError(operation, text string, o *occurrence) {
 	}
 	grpc := grpcCode(inner)
 	unmounts := operation == opUnmountVolume || operation == opUnmountDevice
+	attaches := operation == opAttachVolume || operation == opVerify // which no driver of the node does
 	switch {
 	case strings.Contains(text, "not found in the list of registered CSI drivers"):
 		o.Kind, o.Code = KindCSIDriverMissing, ""
@@ -157,6 +158,8 @@ func volumeError(operation, text string, o *occurrence) {
 	case strings.Contains(text, "GetDeviceMountRefs check failed"), strings.Contains(text, "still mounted by other references"),
 		strings.Contains(text, "the device is in use when it was no longer expected to be in use"):
 		o.Kind = KindDeviceInUse
+	case grpc != "" && attaches:
+		o.Code = grpc
 	case grpc == "Aborted":
 		o.Kind, o.Code = KindCSIAborted, grpc
 	case grpc == "DeadlineExceeded":

@@ -41,7 +41,7 @@ const (
 	// kindHousekeepingLong: `"Housekeeping took longer than expected"` [`… than 15s`], said after it returned. Number is
 	// its seconds.
 	kindHousekeepingLong Kind = "housekeeping-long"
-	// KindSyncLoopHealth: `sync Loop took longer than expected` by healthz, only when someone asks.
+	// KindSyncLoopHealth: `sync Loop took longer than expected` by healthz, only when someone asks, or by the watchdog (1.32 on).
 	KindSyncLoopHealth Kind = "syncloop-health"
 	// kindWatchdogWithheld: `"Do not notify watchdog this iteration…"`. Reason.
 	kindWatchdogWithheld Kind = "watchdog-withheld"
@@ -116,15 +116,16 @@ func loopMessages() []message {
 			rules: []rule{{start: "PLEG: Ignoring events for pod", fill: plegIgnored}},
 		},
 		{
-			kind: kindWatchdogWithheld, lane: LaneSyncLoop, words: "kubelet did not notify the systemd watchdog",
-			rules: []rule{{start: "Do not notify watchdog this iteration"}},
-		},
-		{
 			kind: KindSyncLoopHealth, lane: LaneSyncLoop, words: "the health check of the sync loop fails",
 			rules: []rule{
+				{start: "Do not notify watchdog this iteration", err: "sync Loop took longer than expected", fill: noCause},
 				{has: "sync Loop took longer than expected", fill: noCause},
 				{start: "[-]syncloop failed", fill: noCause}, // of /healthz?verbose
 			},
+		},
+		{
+			kind: kindWatchdogWithheld, lane: LaneSyncLoop, words: "kubelet did not notify the systemd watchdog",
+			rules: []rule{{start: "Do not notify watchdog this iteration"}},
 		},
 		{
 			kind: kindNodeNotReady, lane: LaneSyncLoop, byReason: true, words: "node became NotReady",

@@ -18,10 +18,11 @@ const MaxSize = 1 << 20
 // nothing to change.
 func Clean(text []byte) []byte {
 	lines := strings.Split(string(text), "\n")
-	if machineWritten(lines) {
+	tests := dropTests(lines)
+	if !tests && machineWritten(lines) {
 		return nil
 	}
-	changed := decode(lines)
+	changed := decode(lines) || tests
 	changed = strip(lines) || changed
 	changed = join(lines) || changed
 	changed = joinWords(lines) || changed
@@ -32,6 +33,27 @@ func Clean(text []byte) []byte {
 		return nil
 	}
 	return []byte(strings.Join(lines, "\n"))
+}
+
+var (
+	testBegins = regexp.MustCompile(`^[> \t]*=== (?:RUN|CONT|NAME) +\S`)
+	testEnds   = regexp.MustCompile(`^[> \t]*(?:--- (?:PASS|FAIL|SKIP): \S|(?:PASS|FAIL)\r?$|(?:ok|FAIL)[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\)))`)
+)
+
+// dropTests empties what tests print, from the line with which "go test" begins the first one to its last verdict: the errors there are
+// what the tests are about. A test without a verdict may be no test.
+func dropTests(lines []string) bool {
+	first, last := slices.IndexFunc(lines, testBegins.MatchString), -1
+	for i := max(first, 0); first >= 0 && i < len(lines); i++ {
+		if testEnds.MatchString(lines[i]) {
+			last = i
+		}
+	}
+	if last <= first {
+		return false
+	}
+	clear(lines[first : last+1])
+	return true
 }
 
 // machineWritten says that the first lines are in order and as programs write them, so that the others need no look.
@@ -86,7 +108,7 @@ func strip(lines []string) (changed bool) {
 		if fence.MatchString(text) || pager.MatchString(text) {
 			text = ""
 		}
-		if rest := strings.TrimLeft(text, " \t`"); strings.Contains(text[:len(text)-len(rest)], "`") {
+		if rest := strings.TrimLeft(text, " \t`"); strings.Contains(text[:len(text)-len(rest)], "`") && (begins(rest) || !isInline(rest)) {
 			text = strings.TrimRight(rest, "`")
 		}
 		if m := marker.FindString(text); m != "" && !isYAML(lines, i) && (begins(text[len(m):]) || m[0] != ' ' && m[0] != '\t') {
@@ -107,6 +129,11 @@ func strip(lines []string) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// isInline says whether a line that began with a backtick goes on behind the one that ends the quote: it is a sentence about the words.
+func isInline(rest string) bool {
+	return strings.Contains(strings.TrimRight(rest, "` \t.,;:"), "`")
 }
 
 var yamlKey = regexp.MustCompile(`^[> \t]*(?:- )?[A-Za-z][\w.-]*:(?: |$)`)
