@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,8 @@ var kernelServerUnresponsive = forensics.Check{
 	Doc: `The kernel logs "nfs: server S not responding", "libceph: mds0 … socket closed", "CIFS: … has not responded in 180 seconds",
 and a Ceph client that the cluster has blocklisted. Until it logs that the server is back, any access to its mounts may block.
 Where mounts were probed, servers of mounts are left to the checks of mounts, and others are information. Lines of Ceph and SMB that stopped are information: such
-a client may connect again without a line.`,
+a client may connect again without a line. An NFS server that
+stopped three times within half an hour, while the kubelet's housekeeping took long, is slow.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -63,16 +65,28 @@ func lostServers(p *forensics.Pass) []incident.Incident {
 				few = 2 // each line stands for three minutes
 			}
 			list[n].Current, list[n].Minor = i.Ended == nil && (waits || i.Current), probed && fsview.KnowsMounts(p) || !waits && i.Count < few
+			if comesAndGoes(p, i, spec.Window) {
+				list[n].Current = true
+			}
 		}
 		return slices.DeleteFunc(list, func(i incident.Incident) bool { return i.Last == nil && isBack(p, i, subject) })
 	})
+}
+
+// comesAndGoes says whether an NFS server has stopped responding again and again until the log's end, and came back each time, while the
+// kubelet's housekeeping took long: the server is slow. Without the kubelet's lines it may be a failover that is over.
+func comesAndGoes(p *forensics.Pass, i incident.Incident, window time.Duration) bool {
+	const spells = 3
+	long := logview.Events(p, "housekeeping-long")
+	return logview.Count(long) >= spells && logview.Within(logview.Last(long), logview.KubeletEnd(p), window) && i.Ended != nil && i.Count >= spells && i.Events[0].Kind == logs.KindKernelNFSDown && logview.Within(i.Ended, logview.KubeletEnd(p), window) &&
+		logview.Between(i.First, i.Ended) <= window.Seconds()*float64(i.Count)
 }
 
 // byLostServer explains a stall of the kubelet, that its log alone shows since a time, by a file server that did not respond before the stall's
 // last message: what the kubelet and the runtime do in its mounts waits.
 func byLostServer(p *forensics.Pass, f *forensics.Finding, until *time.Time) {
 	for _, i := range lostServers(p) {
-		if !i.Grave() || i.First != nil && until != nil && i.First.After(*until) {
+		if !i.Grave() || i.Ended != nil || i.First != nil && until != nil && i.First.After(*until) {
 			continue
 		}
 		f.Because = findings.Union(f.Because, []forensics.Entity{i.Subject})
@@ -124,6 +138,13 @@ func lostServerFinding(p *forensics.Pass, i incident.Incident) forensics.Finding
 	if rejected {
 		f.Title = headline.Fit(name + " has rejected this client since " + logview.Moment(i.First) + ": its mounts do not recover")
 		f.Detail = findings.Sentences(f.Detail, "The cluster has blocklisted the client. Its mounts must be mounted again.")
+	}
+	if i.Current && i.Ended != nil {
+		f.Title = headline.Fit(fmt.Sprintf("%s is slow: it stopped responding %s since %s", name, findings.Times(i.Count), logview.Moment(i.First)))
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the kernel log says that it came back each time, and stopped again"
+		f.Detail = findings.Sentences(f.Detail, "It came back each time. Until then, access to its mounts waited.")
+		f.Remedies = []forensics.Remedy{incident.Look("shows which mounts use the server. It reads no mount", "cat", "/proc/self/mountinfo")}
+		return f
 	}
 	if !i.Current {
 		return f

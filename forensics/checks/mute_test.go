@@ -21,7 +21,6 @@ var silent = map[string]string{
 	// Success.
 	"attach-done": "success", "attach-waited": "success", "device-mounted": "success", "mount-done": "success",
 	"pod-started": "success", "pod-scheduled": "start",
-	"orphan-volume-removed": "success", "podgc-orphaned-done": "success",
 	// The stages of a deletion: Story.Deletions has those that do not end, and pod-terminating-stuck reports them.
 	"container-exited": "stage", "container-killing": "stage", "prestop-unfinished": "stage", "pod-cgroup-removed": "stage", "pod-containers-stopped": "stage",
 	"pod-forgotten": "stage", "pod-removed-from-api": "stage", "pod-status-final": "stage", "pod-sync-cancelled": "stage", "pod-teardown": "stage",
@@ -40,7 +39,6 @@ var silent = map[string]string{
 	// Chatter that says little of the node.
 	"exec-failed":       "the command of a probe or hook failed: it tells of the application",
 	"pleg-ignored":      "PLEG tries the pod again in its next round; a runtime that does not respond is reported",
-	"housekeeping-long": "it is logged when housekeeping has ended; one that does not end is reported by the sync loop",
 }
 
 // TestNoEventIsMute holds that every kind of message is mentioned by a check, or that a reason stands here.

@@ -46,6 +46,12 @@ func TestRulesOfPastedEvidence(t *testing.T) {
 		{"9: an orphan that was cleaned", strings.Replace(orphanLine, "total of 3", "total of 1", 1) + `I1120 10:02:47.000001    2588 kubelet_volumes.go:163] "Cleaned up orphaned pod volumes dir" podUID="` + uid + `" path="/var/lib/kubelet/pods/` + uid + `/volumes"` + "\n", nil, []string{"pod-orphaned"}},
 		{"9: of three orphans one was cleaned", orphanLine + `I1120 10:02:47.000001    2588 kubelet_volumes.go:163] "Cleaned up orphaned pod volumes dir" podUID="` + uid + `" path="/var/lib/kubelet/pods/` + uid + `/volumes"` + "\n", []string{"pod-orphaned"}, nil},
 		{"a shim that ends with its container", shim + `shim disconnected" id=a0b1` + "\n" + shim + `StopContainer for \"a0b1\" returns successfully"` + "\n", nil, []string{"container-stop-failing"}},
+		{"an NFS server that comes and goes while housekeeping takes long", slowServer(true), []string{"kernel-server-unresponsive: NFS server 192.0.2.4 is slow: it stopped responding 3 times"}, nil},
+		{"2: an NFS server that came and went, and nothing waited", slowServer(false), []string{"did not respond"}, []string{"slow"}},
+		{"a cgroup that the kubelet cannot delete again and again", undeletedCgroup(6), []string{"pod-cgroup-leftover: Cgroup of pod " + uid + " cannot be deleted"}, nil},
+		{"a cgroup that the kubelet could not delete at first", undeletedCgroup(3), nil, []string{"pod-cgroup-leftover"}},
+		{"the kubelet cannot begin an unmount, and its err is short", strings.Repeat(`E1120 10:02:45.100633    2588 reconciler_common.go:166] "operationExecutor.UnmountVolume failed (controllerAttachDetachEnabled true) for volume \"data\" (UniqueName: \"kubernetes.io/csi/csi.example.org^h1\") pod \"`+uid+`\" (UID: \"`+uid+`\") : UnmountVolume.NewUnmounter failed for volume \"data\" (UniqueName: \"kubernetes.io/csi/csi.example.org^h1\") pod \"`+uid+`\" (UID: \"`+uid+`\") : kubernetes.io/csi: unmounter failed to load volume data file [/var/lib/kubelet/pods/`+uid+`/volumes/kubernetes.io~csi/data/mount]: kubernetes.io/csi: failed to open volume data file [/v/vol_data.json]: open /v/vol_data.json: no such file or directory" err="UnmountVolume.NewUnmounter failed"`+"\n", 5), []string{"volume-unmount-failing: Volume data cannot be unmounted: its vol_data.json is missing"}, nil},
+		{"pods of a removed node, by the ends of their deletions alone", `I1120 10:02:45.530044       1 gc_controller.go:261] "Forced deletion of orphaned Pod succeeded" pod="shop/cart-1"` + "\n", []string{"pod-podgc: Pod shop/cart-1 was deleted by pod garbage collection: the Node object does not exist"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var all []string
@@ -65,6 +71,26 @@ func TestRulesOfPastedEvidence(t *testing.T) {
 			}
 		})
 	}
+}
+
+// slowServer is an NFS server that stops responding three times, with long rounds of housekeeping or without.
+func slowServer(long bool) string {
+	var b strings.Builder
+	for _, minute := range []string{"01", "04", "07"} {
+		b.WriteString("Nov 20 10:" + minute + ":06 n1 kernel: nfs: server 192.0.2.4 not responding, still trying\nNov 20 10:" + minute + ":26 n1 kernel: nfs: server 192.0.2.4 OK\n")
+		if line := "Nov 20 10:" + minute + ":57 n1 kubelet[1301]: E1120 10:" + minute + ":57.678632    1301 kubelet.go:2573] "; long {
+			b.WriteString(line + `"Housekeeping took longer than expected" err="housekeeping took too long" expected="1s" actual="14.154s"` + "\n")
+		} else {
+			b.WriteString(line + `"Something else"` + "\n")
+		}
+	}
+	return b.String()
+}
+
+// undeletedCgroup is so many tries to delete the cgroup of a pod.
+func undeletedCgroup(tries int) string {
+	return strings.Repeat(`W1120 10:02:45.186415    1701 pod_container_manager_linux.go:200] "Failed to delete cgroup paths" cgroupName=[kubepods burstable pod`+uid+
+		`] err="unable to destroy cgroup paths for cgroup [kubepods burstable pod`+uid+`] : Failed to remove paths: map[pids:/sys/fs/cgroup/pids/kubepods/burstable/pod`+uid+`]"`+"\n", tries)
 }
 
 // TestEffectsAreNoSecondCause has signs of one stall, of which the cause is known.

@@ -9,9 +9,13 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/deletion"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/text"
@@ -40,10 +44,20 @@ of cgroup v1. Or housekeeping does not reach it. Cgroups below that of another c
 
 The check also reports a kernel with so many memory cgroups that soon no new one can be created: mkdir in /sys/fs/cgroup
 fails with "no space left on device". A removed cgroup remains in the kernel while memory is charged to it, mostly page
-cache.`,
+cache.
+
+Where cgroups were not read, the kubelet's log shows that it fails to delete the cgroup of a pod again and again: five times or more,
+until the log's end.`,
 	Severity: forensics.Warning,
-	Needs:    []forensics.Need{{forensics.SourceCgroups}, {forensics.SourcePodDirs}, {forensics.SourceProcesses}},
+	Needs:    orLogs([]forensics.Need{{forensics.SourceCgroups}, {forensics.SourcePodDirs}, {forensics.SourceProcesses}}),
 	Run: func(p *forensics.Pass) {
+		for _, source := range []string{forensics.SourceCgroups, forensics.SourcePodDirs, forensics.SourceProcesses} {
+			if seen, why := p.Evidence.Saw(source); !seen {
+				reportUndeletedCgroups(p)
+				p.Unjudged("%s: %s", source, why)
+				return
+			}
+		}
 		listed, why := p.Model.ListedPods()
 		var empty []runtimes.PodCgroup
 		for _, g := range leftCgroups(p, listed) {
@@ -68,6 +82,32 @@ cache.`,
 			p.Report(dyingFinding(p, t.MemoryCgroups))
 		}
 	},
+}
+
+// reportUndeletedCgroups reports cgroups that the kubelet cannot delete, by its log alone. While a pod ends, a few tries may fail.
+func reportUndeletedCgroups(p *forensics.Pass) {
+	const tries = 5
+	stuck := map[string]bool{}
+	for _, s := range deletion.InLog(p) { // pod-terminating-stuck
+		stuck[s.Subject.ID] = true
+	}
+	spec := incident.Spec{Few: tries, Subject: func(e logs.Event) forensics.Entity {
+		if e.PodUID == "" || stuck[e.PodUID] {
+			return forensics.Entity{}
+		}
+		return findings.PodEntity(e.PodUID)
+	}}
+	for _, i := range spec.Find(p, logview.Events(p, logs.KindCgroupDeleteFailed)) {
+		name := "Cgroup of " + lower(findings.PodTitle(p, i.Subject.ID))
+		f := i.Finding(p, name+" cannot be deleted", name+" could not be deleted")
+		f.Effect = "the pod's cgroup cannot be removed"
+		f.Detail = findings.Sentences(f.Detail, "Processes in it cannot be killed, it is frozen, or the kernel keeps it in one of its controllers.")
+		if i.Grave() {
+			f.Remedies = []forensics.Remedy{incident.Look("shows whether the cgroup still has processes",
+				"sh", "-c", "find /sys/fs/cgroup -path '*"+strings.ReplaceAll(i.Subject.ID, "-", "?")+"*' -name cgroup.procs -exec grep -H . {} +")}
+		}
+		p.ReportAlike("undeleted cgroups", func(n int) string { return "Cgroups of " + findings.Plural(n, "pod") + " cannot be deleted" }, f)
+	}
 }
 
 // nestedPod says that a cgroup is below that of another container: the pod belongs to a cluster inside (kind, Docker in Docker), which

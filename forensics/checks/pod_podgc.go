@@ -61,7 +61,11 @@ prefix of the pod's name.`,
 func podGCInLog(p *forensics.Pass) bool {
 	read := slices.ContainsFunc(logview.Story(p).Files, func(f logs.File) bool { return f.Origin == "kube-controller-manager" })
 	for _, kind := range podGCRules {
-		if list := logview.Events(p, kind); len(list) > 0 {
+		list := logview.Events(p, kind)
+		if kind == logs.KindPodGCOrphaned && len(list) == 0 { // whose lines may be cut off, or beyond the log's verbosity
+			list = logview.Events(p, "podgc-orphaned-done")
+		}
+		if len(list) > 0 {
 			p.Report(podGCFinding(p, kind, list))
 			read = true
 		}

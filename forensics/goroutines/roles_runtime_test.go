@@ -59,6 +59,7 @@ func TestServesCut(t *testing.T) {
 		"containerd 2":          {[]string{"os.Stat", "github.com/containerd/containerd/v2/internal/cri/server.(*criService).CreateContainer"}, "", "runtime.RuntimeService CreateContainer"},
 		"containerd, task only": {[]string{"github.com/containerd/containerd/services/tasks.(*local).Kill"}, "", "tasks.Tasks Kill"},
 		"CRI-O":                 {[]string{"sync.(*Mutex).Lock", "github.com/cri-o/cri-o/server.(*Server).ListImages"}, "", "runtime.ImageService ListImages"},
+		"CRI-O, inner":          {[]string{"golang.org/x/sys/unix.Unmount", "github.com/cri-o/cri-o/server.(*Server).removePodSandbox"}, "", "runtime.RuntimeService RemovePodSandbox"},
 		"dockerd, router":       {[]string{"sync.(*Mutex).Lock", "github.com/docker/docker/daemon.(*Daemon).ContainerInspectCurrent", "github.com/docker/docker/api/server/router/container.(*containerRouter).getContainersByName"}, "", "docker.container getContainersByName"},
 		"dockerd":               {[]string{"sync.(*Mutex).Lock", "github.com/docker/docker/daemon.(*Daemon).ContainerInspectCurrent"}, "", "docker.container ContainerInspectCurrent"},
 

@@ -211,6 +211,9 @@ func loneVolumeError(e *entry, o *occurrence) bool {
 		return false
 	}
 	text := errorOf(e)
+	if strings.HasPrefix(e.Message, "operationExecutor.") { // since 1.25 its err repeats only the last words
+		text = strings.ReplaceAll(e.Message, `\"`, `"`)
+	}
 	uid := o.PodUID
 	volumeSubject(text, &o.Subject)
 	volumeError(operationOf(text), text, o)

@@ -35,6 +35,7 @@ var forms = map[string]func(line string) string{
 	"quoted twice":     func(s string) string { return "> > " + s },
 	"a list":           func(s string) string { return "- " + s },
 	"a numbered list":  func(s string) string { return "12. " + s },
+	"a bullet":         func(s string) string { return " • " + s },
 	"a TAB":            func(s string) string { return "\t" + s },
 	"four blanks":      func(s string) string { return "    " + s },
 	"no-break spaces":  func(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") },

@@ -23,6 +23,8 @@ func Clean(text []byte) []byte {
 		return nil
 	}
 	changed := decode(lines) || tests
+	changed = unprefix(lines) || changed
+	changed = broadcast(lines) || changed
 	changed = strip(lines) || changed
 	changed = join(lines) || changed
 	changed = joinWords(lines) || changed
@@ -111,7 +113,7 @@ func strip(lines []string) (changed bool) {
 		if rest := strings.TrimLeft(text, " \t`"); strings.Contains(text[:len(text)-len(rest)], "`") && (begins(rest) || !isInline(rest)) {
 			text = strings.TrimRight(rest, "`")
 		}
-		if m := marker.FindString(text); m != "" && !isYAML(lines, i) && (begins(text[len(m):]) || m[0] != ' ' && m[0] != '\t') {
+		if m := marker.FindString(text); m != "" && !isYAML(lines, i) && (begins(text[len(m):]) || m[0] != ' ' && m[0] != '\t' || strings.Contains(m, "•")) {
 			text = text[len(m):]
 		}
 		rest := strings.TrimLeft(text, " \t")
@@ -134,6 +136,50 @@ func strip(lines []string) (changed bool) {
 // isInline says whether a line that began with a backtick goes on behind the one that ends the quote: it is a sentence about the words.
 func isInline(rest string) bool {
 	return strings.Contains(strings.TrimRight(rest, "` \t.,;:"), "`")
+}
+
+var (
+	// address is what talosctl, pdsh and others put before each line of a node, container what kubectl logs --prefix does.
+	address      = regexp.MustCompile(`^[> \t]*(?:\d{1,3}(?:\.\d{1,3}){3}: |\[pod/[^\] ]+\] )`)
+	host         = regexp.MustCompile(`^[> \t]*[\w.-]+: `)
+	unmistakable = regexp.MustCompile(`^(?:[IWEFD]\d{4} \d\d:\d\d:\d\d\.\d|\{"ts": ?\d|time="\d)`)
+)
+
+// unprefix takes off what programs put before each line that read the logs of many nodes or containers.
+func unprefix(lines []string) (changed bool) {
+	for i, line := range lines {
+		m := address.FindString(line)
+		if m != "" && !begins(line[len(m):]) {
+			m = ""
+		}
+		if m == "" && !begins(line) {
+			if m = host.FindString(line); !unmistakable.MatchString(line[len(m):]) {
+				m = ""
+			}
+		}
+		if m != "" {
+			lines[i], changed = line[len(m):], true
+		}
+	}
+	return changed
+}
+
+var (
+	// wall is the first line of what a syslog daemon writes to all terminals; said is the message below.
+	wall = regexp.MustCompile(`^[> \t]*Message from syslogd@(\S+) at ([A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d)(?: \d{4})? ?\.\.\.`)
+	said = regexp.MustCompile(`^[> \t]*([\w.-]+(?:\[\d+\])?): ?(\S.*)$`)
+)
+
+// broadcast writes what a syslog daemon has sent to all terminals as it writes it to a file.
+func broadcast(lines []string) (changed bool) {
+	for i, line := range lines[:len(lines)-1] {
+		if m := wall.FindStringSubmatch(line); m != nil {
+			if text := said.FindStringSubmatch(strings.TrimSuffix(lines[i+1], "\r")); text != nil {
+				lines[i], lines[i+1], changed = "", m[2]+" "+m[1]+" "+text[1]+": "+text[2], true
+			}
+		}
+	}
+	return changed
 }
 
 var yamlKey = regexp.MustCompile(`^[> \t]*(?:- )?[A-Za-z][\w.-]*:(?: |$)`)
@@ -211,15 +257,18 @@ func join(lines []string) (changed bool) {
 		}
 	}
 	usual := slices.Contains([]int{79, 80, 81, 100, 119, 120, 130, 131, 132}, width)
+	if table := tableWidth(lines); table > 0 {
+		width, usual = table, true
+	}
 	if width < minWidth || width > maxWidth || full < 2 && !usual {
 		return false
 	}
 	for i := 0; i < len(lines); i++ {
-		if !begins(lines[i]) && !unfinished(lines[i]) {
+		if !begins(lines[i]) && !unfinished(lines[i]) && !eventRow.MatchString(lines[i]) {
 			continue
 		}
 		last := i
-		for last+1 < len(lines) && len([]rune(lines[last])) == width && continues(lines[last+1]) {
+		for last+1 < len(lines) && len([]rune(lines[last])) >= width && continues(lines[last+1]) {
 			last++
 		}
 		if last > i {
@@ -229,6 +278,21 @@ func join(lines []string) (changed bool) {
 		}
 	}
 	return changed
+}
+
+var (
+	eventTitle = regexp.MustCompile(`^ *Type +Reason +Age +From +M`)
+	eventRow   = regexp.MustCompile(`^ *(?:Type +Reason +Age +From +M|---- +------ |(?:Normal|Warning) {2,}[A-Z][A-Za-z]+ +\d)`)
+)
+
+// tableWidth is where a terminal has wrapped the events of kubectl describe: within their title, which is short. 0 is nowhere.
+func tableWidth(lines []string) int {
+	for i, line := range lines[:len(lines)-1] {
+		if eventTitle.MatchString(line) && !strings.HasSuffix(line, "Message") && strings.HasSuffix(line+lines[i+1], "Message") {
+			return len([]rune(line))
+		}
+	}
+	return 0
 }
 
 // mostWrapped is how many lines a message that was wrapped between words takes at most.
@@ -275,7 +339,9 @@ func unfinished(s string) bool {
 	return (strings.HasPrefix(s, "\t/") || strings.Contains(s, "(0x")) && !strings.HasSuffix(s, ")") && !location.MatchString(s)
 }
 
-func continues(s string) bool { return s != "" && s[0] != '\t' && !begins(s) }
+func continues(s string) bool {
+	return s != "" && s[0] != '\t' && !begins(s) && !eventRow.MatchString(s)
+}
 
 // reverse puts the oldest line first. A line that begins with a blank belongs to the one above it.
 func reverse(lines []string) bool {

@@ -86,3 +86,47 @@ func TestCleanJoinsWords(t *testing.T) {
 		t.Errorf("lines of a message were joined: %q", got)
 	}
 }
+
+// What stands before each line that a program has gathered from many nodes or containers goes, and nothing that looks like it.
+func TestPrefixesOfManyNodes(t *testing.T) {
+	for _, line := range []string{
+		"E1120 10:02:45.000001    2588 file.go:301] x", `{"ts":1732099365000.1,"caller":"a/b.go:1","msg":"x"}`, `time="2026-11-20T10:02:45Z" level=info msg=x`,
+	} {
+		for _, prefix := range []string{"10.5.0.14: ", "worker-3: ", "> 10.5.0.14: ", "[pod/kube-system/csi-x/driver] "} {
+			if prefix == "> 10.5.0.14: " && line[0] == '{' {
+				continue // mail does not quote JSON in one line
+			}
+			if got := string(Clean([]byte(prefix + line + "\n"))); got != line+"\n" {
+				t.Errorf("%s: %q", prefix, got)
+			}
+		}
+	}
+	for _, line := range []string{"startTime: 2026-11-20T10:02:45Z", "10.5.0.14: no such host", "panic: goroutine 5 [running]:"} {
+		if got := Clean([]byte(line + "\n")); got != nil {
+			t.Errorf("%q became %q", line, got)
+		}
+	}
+}
+
+// What a syslog daemon writes to all terminals is a line of its log, cut in two.
+func TestMessagesToAllTerminals(t *testing.T) {
+	for text, want := range map[string]string{
+		"\nMessage from syslogd@node-1 at Nov 20 10:02:45 ...\n kernel:[1612007.220133] NMI watchdog: x\n":          "\n\nNov 20 10:02:45 node-1 kernel: [1612007.220133] NMI watchdog: x\n",
+		"> Message from syslogd@node-1 at Nov  2 10:02:45 ...\n>  systemd[1]: Caught <SEGV>\n":                      "\nNov  2 10:02:45 node-1 systemd[1]: Caught <SEGV>\n",
+		"Message from syslogd@node-1 at Nov 20 10:02:45 2026 ...\r\nkernel: watchdog: BUG: soft lockup - CPU#1\r\n": "\nNov 20 10:02:45 node-1 kernel: watchdog: BUG: soft lockup - CPU#1\n",
+	} {
+		if got := string(Clean([]byte(text))); got != want {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+// The title of a table of events tells where a terminal has wrapped it, also if a row is wider than the terminal.
+func TestWrappedTableOfEvents(t *testing.T) {
+	title := "  Type     Reason                  Age                  From               Message"
+	row := "  Warning  FailedCreatePodSandBox  14m (x7 over 20m)    kubelet            Failed to create pod sandbox: rpc error: code = Unknown desc = x"
+	wrap := func(s string) string { return s[:78] + "\n" + s[78:] + "\n" }
+	if got, want := string(Clean([]byte("Events:\n"+wrap(title)+wrap(row)))), "Events:\n"+title+"\n\n"+row+"\n\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
