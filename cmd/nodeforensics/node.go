@@ -227,7 +227,7 @@ func (a *app) examineNode(f *nodeFlags, node string) error {
 		if a.wasInterrupted() {
 			return nil
 		}
-		for _, line := range explain(node, got) {
+		for _, line := range explain(node, got, f.ssh != "") {
 			a.err.printf("  %s\n", printable(line))
 		}
 		return nil
@@ -244,8 +244,8 @@ func (a *app) examineNode(f *nodeFlags, node string) error {
 	return nil
 }
 
-// explain says what was tried, and what can be done.
-func explain(node string, got *fetched) (lines []string) {
+// explain says what was tried, and what can be done. remote: --ssh was given.
+func explain(node string, got *fetched, remote bool) (lines []string) {
 	for _, t := range got.Tried {
 		lines = append(lines, t.Way+": "+t.Why)
 	}
@@ -254,6 +254,9 @@ func explain(node string, got *fetched) (lines []string) {
 		for _, pod := range got.Offers {
 			lines = append(lines, "  kubectl nodeforensics "+node+" --via "+pod)
 		}
+	}
+	if remote {
+		return lines
 	}
 	return append(lines, "If you can log on to the node:", "  kubectl nodeforensics "+node+" --ssh 'ssh {node} sudo'")
 }

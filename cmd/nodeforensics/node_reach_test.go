@@ -91,6 +91,18 @@ func TestNode(t *testing.T) {
 	}
 }
 
+// Ssh is proposed only where it was not given.
+func TestNodeProposesSSHOnce(t *testing.T) {
+	t.Parallel()
+	kubectl, _ := fakeKubectl(t, []string{"worker-7"}, `nf-worker-7) exit 1;;`)
+	for ssh, want := range map[string]bool{"": true, "false {node}": false} {
+		o := examine(t, exitFailed, "node", "worker-7", "--no-debug", "--kubectl", kubectl, "--ssh", ssh)
+		if strings.Contains(o.stderr, "--ssh 'ssh {node} sudo'") != want {
+			t.Errorf("--ssh %q: it says\n%s", ssh, o.stderr)
+		}
+	}
+}
+
 func abs(t *testing.T, path string) string {
 	t.Helper()
 	path, err := filepath.Abs(path)

@@ -21,6 +21,7 @@ var silent = map[string]string{
 	// Success.
 	"attach-done": "success", "attach-waited": "success", "device-mounted": "success", "mount-done": "success",
 	"pod-started": "success", "pod-scheduled": "start",
+	"orphan-volume-removed": "success",
 	// The stages of a deletion: Story.Deletions has those that do not end, and pod-terminating-stuck reports them.
 	"container-exited": "stage", "container-killing": "stage", "prestop-unfinished": "stage", "pod-cgroup-removed": "stage", "pod-containers-stopped": "stage",
 	"pod-forgotten": "stage", "pod-removed-from-api": "stage", "pod-status-final": "stage", "pod-sync-cancelled": "stage", "pod-teardown": "stage",
@@ -37,8 +38,8 @@ var silent = map[string]string{
 	// A step before what is reported.
 	"eviction-ranked": "step",
 	// Chatter that says little of the node.
-	"exec-failed":       "the command of a probe or hook failed: it tells of the application",
-	"pleg-ignored":      "PLEG tries the pod again in its next round; a runtime that does not respond is reported",
+	"exec-failed":  "the command of a probe or hook failed: it tells of the application",
+	"pleg-ignored": "PLEG tries the pod again in its next round; a runtime that does not respond is reported",
 }
 
 // TestNoEventIsMute holds that every kind of message is mentioned by a check, or that a reason stands here.

@@ -1,11 +1,18 @@
 package fleet
 
-import "strings"
+import (
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/text"
+)
 
 // apiNode is what is wanted of a Node of the API server (kubectl get nodes -o json).
 type apiNode struct {
 	name  string
 	facts map[string]string
+	// notReady is what its condition Ready says where that is not True; empty: it is Ready, or nothing says so.
+	notReady string
 }
 
 // maxAPINodes is how many nodes of lists are kept: more than a cluster can have.
@@ -54,11 +61,45 @@ func (s *scanner) readAPINode(part string, n *apiNode) error {
 				}
 				return s.skip()
 			})
+		case part == "status" && key == "conditions":
+			err = s.array(func() error { return s.readCondition(n) })
 		default:
 			err = s.skip()
 		}
 		return err
 	})
+}
+
+// readCondition reads a condition of a Node. Only Ready is wanted.
+func (s *scanner) readCondition(n *apiNode) error {
+	var kind, status, reason string
+	var since *time.Time
+	err := s.object(func(key string) (err error) {
+		switch key {
+		case "type":
+			kind, err = s.text(maxFact)
+		case "status":
+			status, err = s.text(maxFact)
+		case "reason":
+			reason, err = s.text(maxFact)
+		case "lastTransitionTime":
+			since, err = s.moment()
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	if kind != "Ready" || status == "True" || status == "" {
+		return err
+	}
+	n.notReady = "not Ready"
+	if since != nil {
+		n.notReady += " since " + text.Moment(*since)
+	}
+	if reason != "" {
+		n.notReady += " (" + reason + ")"
+	}
+	return err
 }
 
 // infoFacts are what facts are called, by the fields of status.nodeInfo. They replace those of reports, so that all nodes have the same form.

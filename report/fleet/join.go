@@ -22,7 +22,6 @@ func (r *Reader) Summary() Summary {
 	if s.NotExamined == nil {
 		s.NotExamined = []Missing{}
 	}
-	sorting.Stable(s.NotExamined, func(a, b Missing) int { return cmp.Or(compareNames(a.Node, b.Node), compareNames(a.File, b.File)) })
 	reports := slices.Clone(r.reports)
 	for i := range reports {
 		reports[i].name = cmp.Or(reports[i].name, "unknown node ("+reports[i].file+")")
@@ -221,6 +220,14 @@ func (s *Summary) addMissing(r *Reader) {
 	for _, name := range slices.SortedFunc(maps.Keys(r.api), compareNames) {
 		if !have[name] {
 			s.NotExamined = append(s.NotExamined, Missing{Node: name, Reason: "no report"})
+		}
+	}
+	sorting.Stable(s.NotExamined, func(a, b Missing) int {
+		return cmp.Or(boolInt(a.Node == "")-boolInt(b.Node == ""), compareNames(a.Node, b.Node), compareNames(a.File, b.File)) // nodes before files
+	})
+	for i := range s.NotExamined { // the list of nodes may explain why
+		if m := &s.NotExamined[i]; r.api[m.Node].notReady != "" {
+			m.Reason += "; by the API server the node was " + r.api[m.Node].notReady
 		}
 	}
 }

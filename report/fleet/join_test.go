@@ -167,12 +167,17 @@ func TestWhatSickNodesHaveInCommon(t *testing.T) {
 		if i < 5 {
 			zone = "eu-1a"
 		}
+		ready := "True"
+		if i == 15 {
+			ready = "Unknown"
+		}
 		if i > 0 {
 			list += ","
 		}
-		list += fmt.Sprintf(`{"kind":"Node","metadata":{"name":"node-%d","labels":{"topology.kubernetes.io/zone":%q,"other":"x"}},"spec":{},"status":{"conditions":[],"nodeInfo":{"kubeletVersion":"v1.34.4","containerRuntimeVersion":"containerd://2.0.1"}}}`, i, zone)
+		list += fmt.Sprintf(`{"kind":"Node","metadata":{"name":"node-%d","labels":{"topology.kubernetes.io/zone":%q,"other":"x"}},"spec":{},"status":{"conditions":[{"type":"DiskPressure","status":"False","reason":"KubeletHasNoDiskPressure"},{"type":"Ready","status":%q,"reason":"NodeStatusUnknown","lastTransitionTime":"2026-11-20T10:03:00Z"}],"nodeInfo":{"kubeletVersion":"v1.34.4","containerRuntimeVersion":"containerd://2.0.1"}}}`, i, zone, ready)
 	}
 	list += `],"kind":"List","metadata":{"resourceVersion":""}}`
+	r.NotExamined("", "bad.json", "it is cut")
 	for name, text := range map[string]string{"unclear.json": unknown, "nodes.json": list} {
 		if err := r.Read(name, "", strings.NewReader(text)); err != nil {
 			t.Fatal(err)
@@ -189,7 +194,11 @@ func TestWhatSickNodesHaveInCommon(t *testing.T) {
 	if diff := cmp.Diff(want, s.Causes[0].Common); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]fleet.Missing{{Node: "node-15", Reason: "no report"}}, s.NotExamined); diff != "" {
+	missing := []fleet.Missing{
+		{Node: "node-15", Reason: "no report; by the API server the node was not Ready since 2026-11-20 10:03:00 UTC (NodeStatusUnknown)"},
+		{File: "bad.json", Reason: "it is cut"},
+	}
+	if diff := cmp.Diff(missing, s.NotExamined); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, n := range s.Nodes {
@@ -207,5 +216,18 @@ func TestMaskedNamesAreTold(t *testing.T) {
 	}
 	if s := read(t, sickWith("a", id+`,"key":"k1"`)); len(s.Notes) != 0 {
 		t.Errorf("notes %q", s.Notes)
+	}
+}
+
+// A thread that waits is named by the file system that it waits for, as a mount that does not respond is.
+func TestTitleOfBlockedThreads(t *testing.T) {
+	var r fleet.Reader
+	text := `{"schema":"nodeforensics.report/v2","node":{"name":"a"},"diagnoses":[{"severity":"critical","title":"x","identity":{"check":"thread-blocked",` +
+		`"trouble":"A thread is blocked in a file system","kind":"file-system","id":"CephFS 10.0.0.5:6789","name":"CephFS 10.0.0.5:6789:/k8s","shared":true}}]}`
+	if err := r.Read("a.json", "", strings.NewReader(text)); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Summary(); len(s.Causes) != 1 || s.Causes[0].Title != "CephFS 10.0.0.5:6789:/k8s has blocked threads" {
+		t.Errorf("%+v", s.Causes)
 	}
 }

@@ -48,8 +48,10 @@ type page struct {
 	Picture  *picture
 	Missing  []missingRow
 	NoMore   int // of Missing that are left out
-	Nodes    nodeTable
-	Notes    []string
+	// MissingFiles: some of Missing are files.
+	MissingFiles bool
+	Nodes        nodeTable
+	Notes        []string
 }
 
 type mark struct{ Tone, Word string }
@@ -169,6 +171,7 @@ func newPage(s *Summary) *page {
 			break
 		}
 		p.Missing = append(p.Missing, row)
+		p.MissingFiles = p.MissingFiles || row.File != ""
 	}
 	p.Nodes = newNodeTable(s)
 	for _, n := range s.Notes {

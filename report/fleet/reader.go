@@ -141,7 +141,7 @@ func (r *Reader) add(d document, file, page string) error {
 		r.at, r.api, r.older, r.strings = map[string]int{}, map[string]apiNode{}, map[string]int{}, map[string]string{}
 	}
 	for _, n := range d.nodes {
-		if r.kept += perReport + len(n.name); r.kept > maxKept {
+		if r.kept += perReport + len(n.name) + len(n.notReady); r.kept > maxKept {
 			return errFull
 		}
 		r.share(n.facts)

@@ -13,6 +13,7 @@ import (
 // predicates say of a thing with a name what its check has found. Other checks say it by their titles.
 var predicates = map[string]string{
 	"mount-hung":                 "has not responded",
+	"thread-blocked":             "has blocked threads",
 	"mount-slow":                 "responds slowly",
 	"mount-stale":                "is stale",
 	"mount-disconnected":         "has lost its server",
