@@ -56,7 +56,8 @@ func (a *app) nodeCommand() *cobra.Command {
 		Long: `node examines a node of a cluster without logging on to it. As the plugin
 kubectl-nodeforensics, which is the same program, it is kubectl nodeforensics.
 
-It tries these ways, in this order, and says which one it has taken:
+It tries these ways, in this order, and says which one it has taken. For a
+single node, --via or --ssh comes first if you give it:
 
   1. a pod of the DaemonSet of nodeforensics (nodeforensics install)
   2. --via: a privileged pod with hostPID that already runs on the node. It is

@@ -32,7 +32,7 @@ var silent = map[string]string{
 	// The sync loop: Story.Loop has its silence, and kubelet-syncloop-stalled reports it.
 	"syncloop-add": "loop", "syncloop-housekeeping": "loop", "syncloop-housekeeping-end": "loop", "syncloop-not-ready": "loop",
 	"syncloop-pleg": "loop", "syncloop-probe": "loop", "syncloop-remove": "loop", "syncloop-restore": "loop",
-	"syncloop-started": "loop", "syncloop-sync": "loop", 
+	"syncloop-started": "loop", "syncloop-sync": "loop",
 	// Orphaned pods: Story.Orphans has their number, and pod-orphaned reports them.
 	"orphan-removing": "orphans",
 	// A step before what is reported.

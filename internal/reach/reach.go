@@ -116,12 +116,7 @@ func (o *Options) Check(nodes ...string) error {
 // begun, reset is called. An error means that no way worked. known are the pods of the DaemonSet if they were asked for already.
 func (o *Options) Examine(ctx context.Context, node string, known *Pods, out io.Writer, reset func() error) (Result, error) {
 	e := examination{Options: o, node: node, known: known, out: out, reset: reset}
-	for _, way := range []struct {
-		name string
-		try  func(context.Context) (string, error)
-	}{
-		{"DaemonSet", e.daemonSet}, {"--via", e.via}, {"kubectl debug", e.debug}, {"--ssh", e.remote},
-	} {
+	for _, way := range e.ways() {
 		if ctx.Err() != nil {
 			return e.result, ctxError(ctx)
 		}
@@ -136,6 +131,24 @@ func (o *Options) Examine(ctx context.Context, node string, known *Pods, out io.
 		e.result.Tried = append(e.result.Tried, Attempt{name, err.Error()})
 	}
 	return e.result, errors.New("no way into the node worked")
+}
+
+// A way into a node.
+type way struct {
+	name string
+	try  func(context.Context) (string, error)
+}
+
+// ways are in the order in which they are tried. What was given for one node comes first; for many nodes it is for those that have no pod.
+func (e *examination) ways() []way {
+	daemonSet, via, debug, remote := way{"DaemonSet", e.daemonSet}, way{"--via", e.via}, way{"kubectl debug", e.debug}, way{"--ssh", e.remote}
+	switch {
+	case e.Via != "":
+		return []way{via, daemonSet, debug, remote}
+	case len(e.Remote) > 0 && e.known == nil:
+		return []way{remote, daemonSet, via, debug}
+	}
+	return []way{daemonSet, via, debug, remote}
 }
 
 // examination is that of one node.
@@ -159,7 +172,7 @@ func (o *Options) kubectl(args ...string) []string {
 	return append(append([]string{}, o.Kubectl...), args...)
 }
 
-// daemonSet is the first way: a pod that was placed before.
+// daemonSet is a pod that was placed before.
 func (e *examination) daemonSet(ctx context.Context) (string, error) {
 	pods, err := e.known.of(ctx, e.Options, e.node)
 	if err != nil {
@@ -199,7 +212,7 @@ func (e *examination) inPod(p *Pod, container string) func(stdin bool) []string 
 	}
 }
 
-// via is the second way: a pod that the caller has named.
+// via is a pod that the caller has named.
 func (e *examination) via(ctx context.Context) (string, error) {
 	switch {
 	case e.Via == "" && e.known != nil:
@@ -252,7 +265,7 @@ func direct(in func(stdin bool) []string) func(string, bool) []string {
 	return func(script string, stdin bool) []string { return append(in(stdin), "sh", "-c", script) }
 }
 
-// remote is the last way: ssh, or another command.
+// remote is ssh, or another command.
 func (e *examination) remote(ctx context.Context) (string, error) {
 	if len(e.Remote) == 0 {
 		return "", errors.New(NotGiven)
