@@ -330,12 +330,12 @@ func TestBadInputIsNamedInOneLineAndTheRestIsJudged(t *testing.T) {
 			t.Errorf("written: %q", names)
 		}
 	})
-	t.Run("a second examination is not mixed with the first", func(t *testing.T) {
+	t.Run("a second examination of a node is not mixed with the first", func(t *testing.T) {
 		t.Parallel()
 		var saved []string
 		for _, name := range []string{"a", "b"} {
 			e := forensics.NewEvidence()
-			e.Collected, e.Node.Name = e.Collected.AddDate(2026, 1, 1), "node-"+name
+			e.Collected, e.Node.Name = e.Collected.AddDate(2026, 1, 1), "node-a"
 			text, err := json.Marshal(e)
 			if err != nil {
 				t.Fatal(err)
