@@ -63,6 +63,7 @@ type page struct {
 	described described
 	sections  []described
 	namespace string // of the command line
+	failed    int    // texts that were no YAML
 }
 
 // found is an event at a line; described is the index of what was described there, -1 where that is nothing.

@@ -2,6 +2,7 @@ package kubectl
 
 import (
 	"encoding/json"
+	"io"
 	"regexp"
 	"strings"
 
@@ -13,6 +14,9 @@ var (
 	yamlKey   = regexp.MustCompile(`^[\w./"'-]+:(?:\s|$)`)
 	jsonStart = regexp.MustCompile(`^\s*\{\s*(?:$|"(?:apiVersion|kind|action|metadata|items)"\s*:)`)
 )
+
+// maxFailed is how many texts that look like YAML, but are none, are tried: each takes the time of all that follows it.
+const maxFailed = 100
 
 // object takes the object of the API, or the list of them, at a line, and returns how many lines it has; 0 is none.
 func (p *page) object(i int) int {
@@ -30,18 +34,39 @@ func (p *page) json(i int) int {
 	if near := strings.Join(p.lines[i:min(i+60, len(p.lines))], "\n"); !strings.Contains(near, `"apiVersion"`) && !strings.Contains(near, `"kind"`) {
 		return 0
 	}
-	text := strings.Join(p.lines[i:], "\n")
-	dec := json.NewDecoder(strings.NewReader(text))
+	dec := json.NewDecoder(&linesReader{rest: p.lines[i:]})
 	var value json.RawMessage
 	if dec.Decode(&value) != nil {
 		return 0
 	}
-	return p.take(value, i, strings.Count(text[:dec.InputOffset()], "\n")+1)
+	n, end := 0, dec.InputOffset()
+	for at := int64(0); at < end; n++ {
+		at += int64(len(p.lines[i+n])) + 1
+	}
+	return p.take(value, i, n)
+}
+
+// linesReader reads lines as far as they are asked for.
+type linesReader struct {
+	line string // what is left of it, with its end
+	rest []string
+}
+
+func (r *linesReader) Read(b []byte) (int, error) {
+	if r.line == "" {
+		if len(r.rest) == 0 {
+			return 0, io.EOF
+		}
+		r.line, r.rest = r.rest[0]+"\n", r.rest[1:]
+	}
+	n := copy(b, r.line)
+	r.line = r.line[n:]
+	return n, nil
 }
 
 func (p *page) yaml(i int) int {
 	m := yamlStart.FindStringSubmatch(p.lines[i])
-	if m == nil {
+	if m == nil || p.failed >= maxFailed {
 		return 0
 	}
 	indent := len(m[1])
@@ -55,6 +80,7 @@ func (p *page) yaml(i int) int {
 	}
 	value, err := yaml.YAMLToJSON([]byte(b.String()))
 	if err != nil {
+		p.failed++
 		return 0
 	}
 	if m[2] != "" { // the members of a list whose head is missing
