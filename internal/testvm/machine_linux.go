@@ -112,7 +112,7 @@ func (m Machine) testBinary(t *testing.T, dir string) string {
 		return exe
 	}
 	test := filepath.Join(dir, "test")
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-o", test, ".")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-tags=download", "-o", test, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH="+m.arch())
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("testvm: the test binary: %v\n%s", err, out)

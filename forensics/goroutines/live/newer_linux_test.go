@@ -35,36 +35,36 @@ func claiming(t *testing.T, program, version string) string {
 	return changed
 }
 
-// TestNewerVersion reads programs that claim to be of a version that nobody knows: compiled by the go command that runs the test, and by
-// others that have other layouts. They are read as they are, but for reasons of waits that nothing confirms, or not at all.
-func TestNewerVersion(t *testing.T) {
+// TestNewerVersion reads a program that claims to be of a version that nobody knows. It is read as it is, but for reasons of waits that
+// nothing confirms, or not at all.
+func TestNewerVersion(t *testing.T) { readAsNewer(t, "local") }
+
+// readAsNewer takes a program that a version of Go compiled, or the go command that runs the test.
+func readAsNewer(t *testing.T, version string) {
+	t.Helper()
 	next := fmt.Sprintf("go1.%d", newest()+1)
-	for version := range strings.FieldsSeq("local " + os.Getenv(versionsVariable)) {
-		t.Run(version, func(t *testing.T) {
-			program := claiming(t, build(t, version, []string{"-ldflags", "-s -w"}, "CGO_ENABLED=0"), next)
-			own, memory, info, err := both(t, exec.Command(program), Read)
-			if err != nil {
-				t.Log("not read: ", err)
-				if strings.HasPrefix(cmp.Or(strings.TrimPrefix(version, "local"), strings.TrimPrefix(runtime.Version(), "go")), fmt.Sprintf("1.%d", newest())) {
-					t.Error("want it to be read: its layout is that of the newest version")
-				}
-				return
+	program := claiming(t, build(t, version, []string{"-ldflags", "-s -w"}, "CGO_ENABLED=0"), next)
+	own, memory, info, err := both(t, exec.Command(program), Read)
+	if err != nil {
+		t.Log("not read: ", err)
+		if strings.HasPrefix(cmp.Or(strings.TrimPrefix(version, "local"), strings.TrimPrefix(runtime.Version(), "go")), fmt.Sprintf("1.%d", newest())) {
+			t.Error("want it to be read: its layout is that of the newest version")
+		}
+		return
+	}
+	if !strings.HasPrefix(info.Version, next) {
+		t.Fatalf("version %q, want %s", info.Version, next)
+	}
+	elide(&memory, own)
+	for i := range memory.Goroutines {
+		for _, g := range own.Goroutines {
+			if g.ID == memory.Goroutines[i].ID && memory.Goroutines[i].State == "waiting" {
+				memory.Goroutines[i].State = g.State
 			}
-			if !strings.HasPrefix(info.Version, next) {
-				t.Fatalf("version %q, want %s", info.Version, next)
-			}
-			elide(&memory, own)
-			for i := range memory.Goroutines {
-				for _, g := range own.Goroutines {
-					if g.ID == memory.Goroutines[i].ID && memory.Goroutines[i].State == "waiting" {
-						memory.Goroutines[i].State = g.State
-					}
-				}
-			}
-			if diff := gocmp.Diff(lines(own), lines(memory)); diff != "" {
-				t.Errorf("(-its own dump +its memory):\n%s", diff)
-			}
-		})
+		}
+	}
+	if diff := gocmp.Diff(lines(own), lines(memory)); diff != "" {
+		t.Errorf("(-its own dump +its memory):\n%s", diff)
 	}
 }
 

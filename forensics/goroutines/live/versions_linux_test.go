@@ -3,7 +3,6 @@ package live
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -20,20 +19,6 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 )
 
-// The versions of Go to test with, and the variants of programs of each, separated by blanks. Without them, all variants are tested with
-// the go command that runs the test. All that are known:
-//
-//	LIVE_GO_VERSIONS="1.13.15 1.14.15 1.15.15 1.16.15 1.17.13 1.18.10 1.19.13 1.20.14 1.21.13 1.22.12 1.23.12 1.24.11 1.25.5 1.27.0" \
-//	LIVE_GO_VARIANTS="plain stripped pie arm64" go test -run TestVersions ./forensics/goroutines/live
-//
-// With the variant "arm64-kernel", they run on a kernel of that processor, too (-run TestArm64Kernel), in a virtual machine that is emulated:
-// qemu-system-aarch64 and the packages of package testvm are needed for that.
-const (
-	versionsVariable = "LIVE_GO_VERSIONS"
-	variantsVariable = "LIVE_GO_VARIANTS"
-	onKernel         = "arm64-kernel"
-)
-
 // A variant is a way to build a program.
 type variant struct {
 	flags, env []string
@@ -48,19 +33,11 @@ var variants = map[string]variant{
 	"arm64":    {flags: []string{"-ldflags", "-s -w"}, env: []string{"CGO_ENABLED=0", "GOARCH=arm64"}, emulated: true},
 }
 
-// TestVersions compares what is read of a program's memory with what the program says itself, for programs of several versions of Go:
-// stripped or not, position-independent, with cgo, and of another processor.
+// TestVersions compares what is read of a program's memory with what the program says itself, for programs that the go command of the test
+// builds: stripped or not, position-independent, with cgo, and of another processor.
 func TestVersions(t *testing.T) {
-	for name := range variants {
-		t.Run("local/"+name, func(t *testing.T) { compareVariant(t, "local", variants[name]) })
-	}
-	for version := range strings.FieldsSeq(os.Getenv(versionsVariable)) {
-		for name := range strings.FieldsSeq(cmp.Or(os.Getenv(variantsVariable), "stripped arm64")) {
-			if name == onKernel {
-				continue
-			}
-			t.Run(version+"/"+name, func(t *testing.T) { compareVariant(t, version, variants[name]) })
-		}
+	for name, v := range variants {
+		t.Run(name, func(t *testing.T) { compareVariant(t, "local", v) })
 	}
 }
 
