@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,8 +32,7 @@ type order struct {
 }
 
 type report struct {
-	Unanswered     int // requests that have been read and not answered
-	UnansweredHere int // those of processes in the server's PID namespace
+	Requests []Request // that have been read and not answered
 }
 
 // Hang makes the server answer nothing from now on. What it is asked is held back for Heal.
@@ -56,11 +56,18 @@ func (s *Server) Heal() { s.t.Helper(); s.trouble(trouble{}) }
 
 // Unanswered returns how many requests the server has read and not answered. Only such a request makes its thread
 // unkillable: the kernel withdraws one that was not read yet if the thread gets SIGKILL.
-func (s *Server) Unanswered() int { s.t.Helper(); return s.order(order{}).Unanswered }
+func (s *Server) Unanswered() int { s.t.Helper(); return len(s.Requests()) }
+
+// Requests returns those that the server has read and not answered.
+func (s *Server) Requests() []Request { s.t.Helper(); return s.order(order{}).Requests }
 
 // UnansweredHere leaves out the requests of processes outside of the PID namespace that the server is in: of other tests,
 // which may look at all that is mounted on this machine.
-func (s *Server) UnansweredHere() int { s.t.Helper(); return s.order(order{}).UnansweredHere }
+func (s *Server) UnansweredHere() int {
+	s.t.Helper()
+	elsewhere := func(r Request) bool { return r.Thread == 0 }
+	return len(slices.DeleteFunc(s.Requests(), elsewhere))
+}
 
 func (s *Server) trouble(tr trouble) { s.t.Helper(); s.order(order{Trouble: &tr}) }
 

@@ -62,6 +62,7 @@ func newKernel(fd int, tree *tree) *kernel {
 type request struct {
 	inHeader
 	body []byte
+	by   Request
 }
 
 // serve reads requests until the connection is gone. The first of them is INIT. Until that is answered, callers do not
@@ -108,13 +109,20 @@ func (k *kernel) treat(req *request) {
 	tr := k.trouble
 	switch {
 	case tr.hangs(req):
-		k.unanswered[req.Unique] = req
+		k.putAside(req)
 	case tr.Delay > 0:
-		k.unanswered[req.Unique] = req
+		k.putAside(req)
 		time.AfterFunc(tr.Delay, func() { k.release(req) })
 	default:
 		k.answer(req, tr.Errno)
 	}
+}
+
+func (k *kernel) putAside(req *request) {
+	if req.by.Opcode == 0 {
+		req.by = requestBy(req.inHeader)
+	}
+	k.unanswered[req.Unique] = req
 }
 
 // release answers a delayed request, unless it has been answered or put aside again in the meantime.
@@ -140,16 +148,15 @@ func (k *kernel) setTrouble(tr trouble) {
 	}
 }
 
-// countUnanswered counts the requests that are put aside, and those of them whose process is in the server's PID namespace.
-func (k *kernel) countUnanswered() (all, here int) {
+// list returns the requests that are put aside.
+func (k *kernel) list() []Request {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	var all []Request
 	for _, req := range k.unanswered {
-		if req.PID != 0 {
-			here++
-		}
+		all = append(all, req.by)
 	}
-	return len(k.unanswered), here
+	return all
 }
 
 // answer carries a request out and writes the reply, or writes errno if that is set.
@@ -158,7 +165,7 @@ func (k *kernel) answer(req *request, errno syscall.Errno) {
 	if errno == 0 {
 		body, errno = k.tree.handle(req)
 		if errno == unix.EAGAIN && req.Opcode == opSetlkw {
-			k.unanswered[req.Unique] = req // until somebody lets go
+			k.putAside(req) // until somebody lets go
 			return
 		}
 		defer k.retryLocks(req.Opcode)

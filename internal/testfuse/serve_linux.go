@@ -53,9 +53,7 @@ func (k *kernel) obey(dec *gob.Decoder, enc *gob.Encoder) {
 		if o.Trouble != nil {
 			k.setTrouble(*o.Trouble)
 		}
-		var r report
-		r.Unanswered, r.UnansweredHere = k.countUnanswered()
-		if enc.Encode(r) != nil {
+		if enc.Encode(report{Requests: k.list()}) != nil {
 			return
 		}
 	}
