@@ -61,6 +61,14 @@ func (s *Server) Unanswered() int { s.t.Helper(); return len(s.Requests()) }
 // Requests returns those that the server has read and not answered.
 func (s *Server) Requests() []Request { s.t.Helper(); return s.order(order{}).Requests }
 
+// Own leaves out the requests of other programs: those of this process are left, and those of the kernel, which may ask on its behalf.
+// Others have to do with a mount whatever the test does: mount(8) and losetup(8) want the status of each loop device, wherever its
+// image is, and the kernel asks the file system of the image for that (loop_get_status in drivers/block/loop.c).
+func (s *Server) Own() []Request {
+	s.t.Helper()
+	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Process != os.Getpid() && !r.Kernel })
+}
+
 // UnansweredHere leaves out the requests of processes outside of the PID namespace that the server is in: of other tests,
 // which may look at all that is mounted on this machine.
 func (s *Server) UnansweredHere() int {

@@ -15,6 +15,7 @@ type Request struct {
 	// Process is the thread's, 0 if that has ended meanwhile.
 	Thread, Process int
 	Command         string // the thread's name
+	Kernel          bool   // nobody's program asks: it is a thread of the kernel's, or one that is not known
 }
 
 func (r Request) String() string {
@@ -43,5 +44,7 @@ func requestBy(h inHeader) Request {
 	}
 	name, _ := os.ReadFile(dir + "comm")
 	r.Command = string(bytes.TrimSpace(name))
+	_, err := os.Readlink(dir + "exe")
+	r.Kernel = err != nil
 	return r
 }

@@ -180,6 +180,29 @@ func TestTroubleAppliesToWhatWaits(t *testing.T) {
 	}
 }
 
+// Requests says who asks what. Those of another program are not Own, those of this one are.
+func TestRequests(t *testing.T) {
+	s := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
+	s.Hang()
+	p := testfuse.HoldStat(t, s.MountPoint())
+	testfuse.Await(t, "the server to have the request", func() bool { return s.Unanswered() == 1 })
+	want := testfuse.Request{Opcode: 3, Thread: p.TID(), Process: p.PID(), Command: filepath.Base(os.Args[0])}
+	if got := s.Requests()[0]; got != want || !strings.HasPrefix(got.String(), "GETATTR of thread ") {
+		t.Errorf("%v, %+v; want %+v", got, got, want)
+	}
+	if own := s.Own(); len(own) > 0 {
+		t.Errorf("of this program: %v", own)
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); _ = unix.Access(s.MountPoint(), unix.R_OK) }()
+	testfuse.Await(t, "the server to have both requests", func() bool { return s.Unanswered() == 2 })
+	if own := s.Own(); len(own) != 1 || own[0].Process != os.Getpid() || own[0].Kernel {
+		t.Errorf("of this program: %v; want one of process %d", own, os.Getpid())
+	}
+	s.Heal()
+	<-done
+}
+
 // crashEnv makes TestCrash leave a mount behind, in one of several ways.
 const crashEnv = "TESTFUSE_TEST_CRASH"
 
