@@ -114,8 +114,8 @@ func (sized) ModTime() time.Time { return time.Time{} }
 
 // Whatever a bundle is packed with, its members are read like single files.
 func TestMembersAreRead(t *testing.T) {
-	var long strings.Builder // more than is kept in memory, out of order
-	for range 400_000 {
+	var long strings.Builder // more than is kept in memory (stashSize of package logs), out of order
+	for range 120_000 {
 		long.WriteString(strings.Repeat("x", 50) + " kubelet.go\n" + logLine)
 	}
 	bundle := []packed{
@@ -197,10 +197,10 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// zeros are 600 MB of them, in a gzip, and with 2 in a member of a tar.
+// zeros are 300 MB of them, in a gzip, and with 2 in a member of a tar.
 func zeros(t *testing.T, levels int) string {
 	t.Helper()
-	const size = 600 << 20
+	const size = 300 << 20
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	var out io.Writer = z
