@@ -53,7 +53,11 @@ func program(t testing.TB, name string) string {
 	if dir := os.Getenv(builtEnv); dir != "" {
 		return filepath.Join(dir, name)
 	}
-	built.once.Do(func() { built.dir, built.err = build() })
+	built.once.Do(func() {
+		if built.dir, built.err = build(); built.err == nil {
+			built.err = os.Setenv(builtEnv, built.dir) // for the test binaries that this one starts
+		}
+	})
 	if built.err != nil {
 		t.Fatal(built.err)
 	}
@@ -66,7 +70,7 @@ func build() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	flags := []string{"build", "-buildvcs=false", "-o", dir + "/"}
+	flags := []string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", dir + "/"} // symbols take the linker as long as all else
 	if raceEnabled {
 		flags = append(flags, "-race")
 	}
@@ -75,8 +79,8 @@ func build() (string, error) {
 		recordSources(),
 		goCommand(".", append(flags, ".")...),
 		// A module of its own, which needs nothing but the standard library.
-		goCommand("testdata/kubelet", "build", "-buildvcs=false", "-mod=mod", "-o", dir+"/", "./cmd/kubelet"),
-		goCommand("../../forensics/goroutines/live/testdata/stuck", "build", "-buildvcs=false", "-o", dir+"/"+stuckName, "."),
+		goCommand("testdata/kubelet", "build", "-buildvcs=false", "-ldflags=-s -w", "-mod=mod", "-o", dir+"/", "./cmd/kubelet"),
+		goCommand("../../forensics/goroutines/live/testdata/stuck", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", dir+"/"+stuckName, "."),
 	)
 }
 

@@ -154,9 +154,7 @@ func benchmarkLiveMemory(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				cmd := exec.Command(exe, "-test.v", "-test.run", fmt.Sprintf("^TestMemoryOfALiveRun$/^%s$", name))
-				cmd.Env = append(os.Environ(), builtEnv+"="+built.dir)
-				out, err := cmd.CombinedOutput()
+				out, err := exec.Command(exe, "-test.v", "-test.run", fmt.Sprintf("^TestMemoryOfALiveRun$/^%s$", name)).CombinedOutput()
 				m := measured.FindSubmatch(out)
 				if m == nil {
 					b.Skipf("no live run: %v\n%s", err, out)

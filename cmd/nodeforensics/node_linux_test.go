@@ -103,7 +103,7 @@ func runNode(t *testing.T, dir string) ([]byte, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, exe, "-test.v", "-test.count=1", "-test.parallel=1", fmt.Sprintf("-test.short=%t", testing.Short()),
 		"-test.run="+strings.Join(parts, "/"))
-	cmd.Env = append(os.Environ(), nodeEnv+"="+nodeBoot, builtEnv+"="+built.dir, "TMPDIR="+dir, "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), nodeEnv+"="+nodeBoot, "TMPDIR="+dir, "GORACE=atexit_sleep_ms=0")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWUTS,
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -146,24 +147,24 @@ func readReport(t testing.TB, path string) report.Report {
 	if err := json.Unmarshal([]byte(text), &document); err != nil {
 		t.Fatal(err)
 	}
-	if err := reportSchema(t).Validate(document); err != nil {
+	schema, err := reportSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(document); err != nil {
 		t.Errorf("%s does not fit the schema: %v", path, err)
 	}
 	return r
 }
 
-func reportSchema(t testing.TB) *jsonschema.Resolved {
-	t.Helper()
+// reportSchema is what every report has to fit.
+var reportSchema = sync.OnceValues(func() (*jsonschema.Resolved, error) {
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(report.JSONSchema(), &schema); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resolved
-}
+	return schema.Resolve(nil)
+})
 
 func readFile(t testing.TB, path string) string {
 	t.Helper()
