@@ -3,12 +3,12 @@ package forensics
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/headline"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // A Check judges one kind of trouble. It is a plain value; the list of all is checks.All.
@@ -259,7 +259,7 @@ func (n Need) lack(e *Evidence) string {
 	return strings.Join(why, ", ")
 }
 
-var checkID = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+var checkID = pattern.New(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 // Validate rejects badly declared checks: a missing or repeated id, no text, no Run, no severity.
 func Validate(checks []Check) error {

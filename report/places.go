@@ -1,12 +1,12 @@
 package report
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // places has the id of everything on the page. Only what is on the page gets a link. An id consists of fixed words and
@@ -96,7 +96,7 @@ func (p *places) findingHref(e forensics.Entity) string {
 
 func findingID(i int, prefix string) string { return prefix + "finding-" + strconv.Itoa(i+1) }
 
-var refEntity = regexp.MustCompile(`\b(goroutine|thread|mount|process|pod|superblock) ([0-9A-Za-z:/-]+)`)
+var refEntity = pattern.New(`\b(goroutine|thread|mount|process|pod|superblock) ([0-9A-Za-z:/-]+)`)
 
 // refHref leads to the evidence of a finding: the entity that the reference names, or else the section.
 func (p *places) refHref(source string) string {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nodeforensics/nodeforensics/forensics/read"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 	"github.com/nodeforensics/nodeforensics/report/fleet"
 )
@@ -163,10 +163,10 @@ type fleetFile struct {
 }
 
 // isFleetFile says which files of a directory are read. A page beside them is linked.
-var isFleetFile = regexp.MustCompile(`\.json(\.gz|\.zst|\.xz|\.bz2)?$`)
+var isFleetFile = pattern.New(`\.json(\.gz|\.zst|\.xz|\.bz2)?$`)
 
 // isArchive says which files are opened as archives.
-var isArchive = regexp.MustCompile(`\.(tar|zip|tgz|txz|tbz2|tar\.(gz|zst|xz|bz2))$`)
+var isArchive = pattern.New(`\.(tar|zip|tgz|txz|tbz2|tar\.(gz|zst|xz|bz2))$`)
 
 func (in *fleetInput) read(names []string, deadline time.Time) {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)

@@ -2,12 +2,12 @@ package main
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/nodeforensics/nodeforensics/examples/kubernetes"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // What the manifests have where the flags put other values.
@@ -57,7 +57,7 @@ sent.`,
 }
 
 // imageName is what can be the name of an image, with registry, tag and digest.
-var imageName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
+var imageName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
 
 // quoted is a string of YAML, which JSON is as well.
 func quoted(s string) string {

@@ -2,11 +2,11 @@ package backing
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // CIFSState is what the SMB client knows of one share.
@@ -40,8 +40,8 @@ func (b *backings) cifs(m *mounts.Mount) *CIFSState {
 }
 
 var (
-	cifsShare = regexp.MustCompile(`^\d+\) (\\\\.+?) Mounts: \d+`)
-	cifsValue = regexp.MustCompile(`(TCP status|Req On Wire|Dialect):? (\w+)`)
+	cifsShare = pattern.New(`^\d+\) (\\\\.+?) Mounts: \d+`)
+	cifsValue = pattern.New(`(TCP status|Req On Wire|Dialect):? (\w+)`)
 )
 
 // cifsDialects are the numbers of [MS-SMB2] 2.2.4 (fs/smb/common/smb2pdu.h) and the names that the option vers has for

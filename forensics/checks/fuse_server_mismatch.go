@@ -3,7 +3,6 @@ package checks
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // fuseServerMismatch finds FUSE servers that serve another mount than their command line names.
@@ -98,8 +98,8 @@ func isSource(p *forensics.Pass, pid int, path string, list []mounts.Mount) bool
 
 // volumePoint is where the kubelet has a volume of a pod mounted; ownVolume those that it makes itself, without a server.
 var (
-	volumePoint = regexp.MustCompile(`^/.*/volumes/(kubernetes\.io~csi/[^/]+/mount|[^/]+~[^/]+/[^/]+)$`)
-	ownVolume   = regexp.MustCompile(`/volumes/kubernetes\.io~(empty-dir|configmap|secret|projected|downward-api|git-repo|host-path|local-volume)/`)
+	volumePoint = pattern.New(`^/.*/volumes/(kubernetes\.io~csi/[^/]+/mount|[^/]+~[^/]+/[^/]+)$`)
+	ownVolume   = pattern.New(`/volumes/kubernetes\.io~(empty-dir|configmap|secret|projected|downward-api|git-repo|host-path|local-volume)/`)
 )
 
 // podVolume is the pod and the name of a volume. A subpath shows no more of it.

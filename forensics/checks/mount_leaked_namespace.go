@@ -3,7 +3,6 @@ package checks
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -268,7 +268,7 @@ func runsContainers(unit string) bool {
 	return isService && (cri.IsUnit(name) || runsKubelet.MatchString(name))
 }
 
-var runsKubelet = regexp.MustCompile(`^(kubelet|k3s.*|rke2.*|snap\.microk8s.*)$`)
+var runsKubelet = pattern.New(`^(kubelet|k3s.*|rke2.*|snap\.microk8s.*)$`)
 
 // pinOf is where the ns/mnt file of a namespace is mounted: on the host, if it is there.
 func pinOf(p *forensics.Pass, ns uint64) forensics.PinnedNamespace {

@@ -3,7 +3,6 @@ package checks
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -112,7 +112,7 @@ func reportUndeletedCgroups(p *forensics.Pass) {
 
 // nestedPod says that a cgroup is below that of another container: the pod belongs to a cluster inside (kind, Docker in Docker), which
 // this node's kubelet does not know.
-var nestedPod = regexp.MustCompile(`[0-9a-f]{64}(?:\.scope)?/.*pod[0-9a-f]{8}`)
+var nestedPod = pattern.New(`[0-9a-f]{64}(?:\.scope)?/.*pod[0-9a-f]{8}`)
 
 // leftCgroups lists the cgroups of pods that are not in the kubelet's list, which may be nil, and have no directory, which the kubelet
 // makes after the cgroup and removes after it.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	runtimeslive "github.com/nodeforensics/nodeforensics/forensics/runtimes/live"
 	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
@@ -211,4 +211,4 @@ func (m *measurer) nameOwners(items []eviction.Item) {
 }
 
 // overlayOf is the id of a container in the mount point of its root file system, where containerd or CRI-O names it.
-var overlayOf = regexp.MustCompile(`/([0-9a-f]{64})/rootfs$`)
+var overlayOf = pattern.New(`/([0-9a-f]{64})/rootfs$`)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 )
 
@@ -119,7 +119,7 @@ func (c *collector) kubeletUnit() string {
 }
 
 // unitName is what systemd.unit(5) allows in a name, without the instances of a template: user@1000 has much besides.
-var unitName = regexp.MustCompile(`^[A-Za-z0-9:_.-]+$`)
+var unitName = pattern.New(`^[A-Za-z0-9:_.-]+$`)
 
 // unitOf is the service of a cgroup (/system.slice/k3s-edge.service). The services of runtimes and of logins have others' lines.
 func unitOf(cgroup string) string {

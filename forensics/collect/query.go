@@ -2,11 +2,11 @@ package collect
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
@@ -43,9 +43,9 @@ func FindMounts(t *mounts.Table, query string) []mounts.Mount {
 	return found
 }
 
-var uidWithin = regexp.MustCompile(`([0-9a-f]{8})[-_]([0-9a-f]{4})[-_]([0-9a-f]{4})[-_]([0-9a-f]{4})[-_]([0-9a-f]{12})`)
+var uidWithin = pattern.New(`([0-9a-f]{8})[-_]([0-9a-f]{4})[-_]([0-9a-f]{4})[-_]([0-9a-f]{4})[-_]([0-9a-f]{12})`)
 
-var uidBegins = regexp.MustCompile(`^[0-9a-f]{4,8}([-_][0-9a-f_-]*)?$`)
+var uidBegins = pattern.New(`^[0-9a-f]{4,8}([-_][0-9a-f_-]*)?$`)
 
 func findPath(x *mounts.Index, name string) []mounts.Mount {
 	if at := x.At(name); len(at) > 0 {

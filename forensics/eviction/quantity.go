@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // quantity is the grammar of resource.Quantity (k8s.io/apimachinery/pkg/api/resource): a decimal number and a suffix that
 // is binary (Ki), decimal (k, m) or an exponent (e3).
-var quantity = regexp.MustCompile(`^([+-]?)(\d+\.?\d*|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?\d+|)$`)
+var quantity = pattern.New(`^([+-]?)(\d+\.?\d*|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?\d+|)$`)
 
 // parseQuantity reads a quantity as the kubelet does: "100Mi", "1.5G", "5e8". What is smaller than one is rounded up, what
 // is larger than a signed 64 bit number becomes that.

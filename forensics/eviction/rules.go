@@ -2,11 +2,11 @@ package eviction
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/cri"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
@@ -104,7 +104,7 @@ func (r rule) matches(parts []string) bool {
 }
 
 // claim is the name that a provisioner gives a volume claim's directory.
-var claim = regexp.MustCompile(`pvc-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+var claim = pattern.New(`pvc-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
 // Classify says what a directory below one of a kind is; false if it is no more than a part of that.
 func (r Rules) Classify(name, above string) (Item, bool) {

@@ -6,12 +6,12 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/nodeforensics/nodeforensics/internal/logline"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // maxJournalField bounds one field of a record; a longer one is left out. journald itself cuts lines at 48 KiB (LineMax=).
@@ -137,7 +137,7 @@ func jsonRecord(in *bufio.Reader) ([]byte, error) {
 }
 
 // bytesMessage is a message that is no UTF-8, or has control characters: it is written as the numbers of its bytes.
-var bytesMessage = regexp.MustCompile(`"MESSAGE"\s*:\s*(\[[0-9,\s]*\])`)
+var bytesMessage = pattern.New(`"MESSAGE"\s*:\s*(\[[0-9,\s]*\])`)
 
 // readableMessage makes text of a message of numbers: lines are found by the words in them.
 func readableMessage(record []byte) []byte {

@@ -1,12 +1,12 @@
 package logs
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/nodename"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // maxNodes bounds the nodes that are told apart; the lines of others are as lines that name none.
@@ -73,7 +73,7 @@ func (n *nodeNames) add(at int, name string) {
 
 // ownNames find the name that a kubelet calls itself, in lines that no other program writes: its flag, the registration, the
 // status, the lease and what it asks the API server for.
-var ownNames = regexp.MustCompile(`--hostname-override=\\?"?([\w.-]+)|` +
+var ownNames = pattern.New(`--hostname-override=\\?"?([\w.-]+)|` +
 	`(?:register(?:ed)? node"?|previously registered"?|event message for node"?|Setting node annotation[^"]*"|nodeName)[ =]+(?:node=)?\\?"?([\w.-]+)|` +
 	`[Uu]nable to register node "?(?:with API server"? .*?node=)?\\?"?([\w.-]+)\\?"|` +
 	`(?:metadata\.name|spec\.nodeName)(?:=|%3[dD])([\w.-]+)|` +

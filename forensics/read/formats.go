@@ -3,12 +3,12 @@ package read
 import (
 	"bytes"
 	"context"
-	"regexp"
 	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/v1"
 )
 
@@ -83,8 +83,8 @@ func isAPIDump(b beginning) bool {
 }
 
 var (
-	apiVersion = regexp.MustCompile(`"apiVersion"\s*:`)
-	podList    = regexp.MustCompile(`^\{\s*("apiVersion"\s*:\s*"v1"\s*,\s*)?"kind"\s*:\s*"PodList"`)
+	apiVersion = pattern.New(`"apiVersion"\s*:`)
+	podList    = pattern.New(`^\{\s*("apiVersion"\s*:\s*"v1"\s*,\s*)?"kind"\s*:\s*"PodList"`)
 )
 
 // isMountinfo says whether the first line has the shape of /proc/PID/mountinfo.

@@ -3,7 +3,6 @@ package read
 import (
 	"bytes"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,15 +10,16 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/nodename"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 var (
 	// gathered is where must-gather has a node's name (nodes/NAME/NAME_logs_kubelet.gz), and sosName where sos has it
 	// (sosreport-NAME-LABEL-DATE-RANDOM).
-	gathered = regexp.MustCompile(`(?:^|[/:])nodes/([^/:]+)/([^/:]+)$`)
-	sosName  = regexp.MustCompile(`(?:^|[/:])sosreport-([^/:]+?)(?:-\d+)?-\d{4}-\d\d-\d\d-[^/:]*[/:]`)
+	gathered = pattern.New(`(?:^|[/:])nodes/([^/:]+)/([^/:]+)$`)
+	sosName  = pattern.New(`(?:^|[/:])sosreport-([^/:]+?)(?:-\d+)?-\d{4}-\d\d-\d\d-[^/:]*[/:]`)
 	// nodeOfPods is where the kubelet's list of pods has it.
-	nodeOfPods = regexp.MustCompile(`"nodeName"\s*:\s*"([^"]+)"`)
+	nodeOfPods = pattern.New(`"nodeName"\s*:\s*"([^"]+)"`)
 )
 
 // nodeOf is the node that a file names in its path, or, if it is the kubelet's list of pods, in its beginning.

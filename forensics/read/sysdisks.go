@@ -2,13 +2,13 @@ package read
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // A diskReader reads what df(1) prints.
@@ -24,9 +24,9 @@ type diskReader struct {
 type diskRow struct{ eviction.FileSystem }
 
 var (
-	dfRow  = regexp.MustCompile(`^(\S+)\s+(?:([a-z][\w.-]*)\s+)?(\d[\d.,]*[KMGTPEkB]?i?|-)\s+(\d[\d.,]*[KMGTPEkB]?i?|-)\s+(-?\d[\d.,]*[KMGTPEkB]?i?|-)\s+(\d+)%\s+(/.*)$`)
-	dfUnit = regexp.MustCompile(`\b(1|512|1024|[1-9]\d*)([KMGB]?)B?-[Bb]l`)
-	alone  = regexp.MustCompile(`^/\S{9,}$|^\S{9,}:/\S*$`)
+	dfRow  = pattern.New(`^(\S+)\s+(?:([a-z][\w.-]*)\s+)?(\d[\d.,]*[KMGTPEkB]?i?|-)\s+(\d[\d.,]*[KMGTPEkB]?i?|-)\s+(-?\d[\d.,]*[KMGTPEkB]?i?|-)\s+(\d+)%\s+(/.*)$`)
+	dfUnit = pattern.New(`\b(1|512|1024|[1-9]\d*)([KMGB]?)B?-[Bb]l`)
+	alone  = pattern.New(`^/\S{9,}$|^\S{9,}:/\S*$`)
 )
 
 func (r *diskReader) line(s string, _ int) {

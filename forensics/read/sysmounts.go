@@ -3,13 +3,13 @@ package read
 import (
 	"bytes"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/errno"
 	"github.com/nodeforensics/nodeforensics/internal/octal"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // A mountReader reads mount tables: mount(8), /proc/mounts, /proc/PID/mountinfo, findmnt(8).
@@ -22,10 +22,10 @@ type mountReader struct {
 
 var (
 	// "10.0.0.5:/export on /mnt type nfs4 (rw,relatime,…)"
-	mountLine = regexp.MustCompile(`^(.*\S) on (/.*?) type ([a-z][\w.-]*) \(([^()]*(?:\([^()]*\)[^()]*)*)\)(?: \[.*\])?$`)
+	mountLine = pattern.New(`^(.*\S) on (/.*?) type ([a-z][\w.-]*) \(([^()]*(?:\([^()]*\)[^()]*)*)\)(?: \[.*\])?$`)
 	// "10.0.0.5:/export /mnt nfs4 rw,relatime,… 0 0"
-	procMounts = regexp.MustCompile(`^(\S+) (/\S*) ([a-z][\w.-]*) ((?:rw|ro)(?:,\S*)?) \d \d$`)
-	mountinfo  = regexp.MustCompile(`^\d+ \d+ \d+:\d+ \S+ /\S* (?:rw|ro)\S* .*- \S+ \S+ (?:rw|ro)`)
+	procMounts = pattern.New(`^(\S+) (/\S*) ([a-z][\w.-]*) ((?:rw|ro)(?:,\S*)?) \d \d$`)
+	mountinfo  = pattern.New(`^\d+ \d+ \d+:\d+ \S+ /\S* (?:rw|ro)\S* .*- \S+ \S+ (?:rw|ro)`)
 	// tree are what findmnt draws before a target.
 	tree = strings.NewReplacer("├─", "", "└─", "", "│ ", "", "│", "", "|-", "", "`-", "")
 )
@@ -72,7 +72,7 @@ func (r *mountReader) heading(text string) {
 }
 
 // options begin with whether a file system can be written.
-var mountOptions = regexp.MustCompile(`^(?:rw|ro)(?:,\S*)?$`)
+var mountOptions = pattern.New(`^(?:rw|ro)(?:,\S*)?$`)
 
 // findmnt reads "└─/mnt  10.0.0.5:/export  nfs4  rw,relatime,…": by the heading, or without one the usual columns.
 func (r *mountReader) findmnt(text string) {
@@ -126,7 +126,7 @@ func (r *mountReader) add(m mounts.Mount) {
 }
 
 // toolError is "df: '/mnt': Stale file handle", "ls: cannot access '/mnt/x': Transport endpoint is not connected".
-var toolError = regexp.MustCompile(`^(?:[-\w]+: (?:line \d+: )?)?(?:/\S*/)?(df|ls|stat|cp|mv|cat|du|find|rm|cd|test|touch|mkdir|rsync|tar|head|tail|umount|mountpoint|findmnt|chown|chmod): (?:[^/'‘"“]*)['‘"“]?(/[^'’"”:]*)['’"”]?: (\S.*)$`)
+var toolError = pattern.New(`^(?:[-\w]+: (?:line \d+: )?)?(?:/\S*/)?(df|ls|stat|cp|mv|cat|du|find|rm|cd|test|touch|mkdir|rsync|tar|head|tail|umount|mountpoint|findmnt|chown|chmod): (?:[^/'‘"“]*)['‘"“]?(/[^'’"”:]*)['’"”]?: (\S.*)$`)
 
 // An errorReader finds what a tool says of a path of a file system that does not work.
 type errorReader struct {

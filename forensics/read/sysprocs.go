@@ -2,13 +2,13 @@ package read
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // A processRow is one line of ps(1).
@@ -76,12 +76,12 @@ type processReader struct {
 func isState(column string) bool { return column == "STAT" || column == "S" || column == "STATE" }
 
 var (
-	psHeading = regexp.MustCompile(`^(?:[A-Z%][A-Z0-9%_]* +)+(?:CMD|COMMAND|ARGS|COMM|WCHAN)[A-Z ]*$|^PID\s.*\b(?:STAT|S|WCHAN)\b`)
-	psCommand = regexp.MustCompile(`\bps\b.*?\s-?\w*o[\s=]*['"]?([a-z0-9_%]+(?:[,:=][A-Za-z0-9_%]+)+)`)
-	psAux     = regexp.MustCompile(`^(\S+)\s+(\d+)\s+[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+(?:\?|\S+)\s+([DRSTtZIX][<NLsl+W]*)\s+(\S+)\s+\d+:\d\d\s+(\S.*)$`)
-	psState   = regexp.MustCompile(`^[DRSTtZIX][<NLsl+W]*$`)
-	elapsed   = regexp.MustCompile(`^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)$`)
-	onADay    = regexp.MustCompile(`^(?:[A-Z][a-z]{2} ?\d{1,2}|\d{4}|[A-Z][a-z]{2}\d{4})$`)
+	psHeading = pattern.New(`^(?:[A-Z%][A-Z0-9%_]* +)+(?:CMD|COMMAND|ARGS|COMM|WCHAN)[A-Z ]*$|^PID\s.*\b(?:STAT|S|WCHAN)\b`)
+	psCommand = pattern.New(`\bps\b.*?\s-?\w*o[\s=]*['"]?([a-z0-9_%]+(?:[,:=][A-Za-z0-9_%]+)+)`)
+	psAux     = pattern.New(`^(\S+)\s+(\d+)\s+[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+(?:\?|\S+)\s+([DRSTtZIX][<NLsl+W]*)\s+(\S+)\s+\d+:\d\d\s+(\S.*)$`)
+	psState   = pattern.New(`^[DRSTtZIX][<NLsl+W]*$`)
+	elapsed   = pattern.New(`^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)$`)
+	onADay    = pattern.New(`^(?:[A-Z][a-z]{2} ?\d{1,2}|\d{4}|[A-Z][a-z]{2}\d{4})$`)
 )
 
 func (r *processReader) line(s string, number int) {

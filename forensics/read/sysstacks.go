@@ -2,12 +2,12 @@ package read
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // A savedStack is the kernel stack of one thread.
@@ -37,26 +37,26 @@ type stackReader struct {
 
 var (
 	// What stands before a message of the kernel.
-	kernelHead = regexp.MustCompile(`^(?:<\d+>)?(?:kern +:\w+ *: )?(?:[^\[\]]{0,80}?\bkernel: ?)?(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?|\[[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d(?: \d{4})?\] ?)?`)
+	kernelHead = pattern.New(`^(?:<\d+>)?(?:kern +:\w+ *: )?(?:[^\[\]]{0,80}?\bkernel: ?)?(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?|\[[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d(?: \d{4})?\] ?)?`)
 
-	frame      = regexp.MustCompile(`^\s*(?:\[<[0-9a-f]+>\]\s*)?(\? )?([A-Za-z_][\w.]*)\+0x[0-9a-f]+/0x[0-9a-f]+(?:\s+\[[\w ]+\])?$`)
-	address    = regexp.MustCompile(`^\s*\[<[0-9a-f]+>\] 0x[0-9a-f]+$`)
-	crashFrame = regexp.MustCompile(`^\s*#\d+ \[[0-9a-f]+\] (\w[\w.]*) at [0-9a-f]+`)
-	callTrace  = regexp.MustCompile(`^\s*[Cc]all [Tt]race:`)
+	frame      = pattern.New(`^\s*(?:\[<[0-9a-f]+>\]\s*)?(\? )?([A-Za-z_][\w.]*)\+0x[0-9a-f]+/0x[0-9a-f]+(?:\s+\[[\w ]+\])?$`)
+	address    = pattern.New(`^\s*\[<[0-9a-f]+>\] 0x[0-9a-f]+$`)
+	crashFrame = pattern.New(`^\s*#\d+ \[[0-9a-f]+\] (\w[\w.]*) at [0-9a-f]+`)
+	callTrace  = pattern.New(`^\s*[Cc]all [Tt]race:`)
 
 	// "task:umount state:D stack: 0 pid: 123 ppid: 1 flags:…", "umount  D ffff88… 0 123 1 0x00000080", "umount D 0 123 1 0x80"
-	newTask  = regexp.MustCompile(`^\s*task:(\S.*?)\s+state:(\w)\s+stack:\s*\d+\s+pid:\s*(\d+)`)
-	oldTask  = regexp.MustCompile(`^(\S.{0,15}?)\s+([DRSTtZIX])\s+(?:running task\s+|[0-9a-f]{8,16}\s+)?\d+\s+(\d+)\s+\d+\s+0x[0-9a-f]+$`)
-	hungTask = regexp.MustCompile(`INFO: task (.+):(\d+) blocked (?:in I/O wait )?for more than (\d+) seconds`)
+	newTask  = pattern.New(`^\s*task:(\S.*?)\s+state:(\w)\s+stack:\s*\d+\s+pid:\s*(\d+)`)
+	oldTask  = pattern.New(`^(\S.{0,15}?)\s+([DRSTtZIX])\s+(?:running task\s+|[0-9a-f]{8,16}\s+)?\d+\s+(\d+)\s+\d+\s+0x[0-9a-f]+$`)
+	hungTask = pattern.New(`INFO: task (.+):(\d+) blocked (?:in I/O wait )?for more than (\d+) seconds`)
 	// What else the kernel writes above a trace.
-	otherTrace = regexp.MustCompile(`^\s*(?:BUG: |WARNING: |watchdog: |rcu: |RIP: |Oops|general protection|Hardware name: |CPU: \d+ PID: |Sending NMI|NMI backtrace|\S+ invoked oom-killer|\S+: page allocation)`)
+	otherTrace = pattern.New(`^\s*(?:BUG: |WARNING: |watchdog: |rcu: |RIP: |Oops|general protection|Hardware name: |CPU: \d+ PID: |Sending NMI|NMI backtrace|\S+ invoked oom-killer|\S+: page allocation)`)
 
-	stackFile   = regexp.MustCompile(`/proc/(\d+|self)(?:/task/(\d+))?/stack\b:?`)
-	crashPID    = regexp.MustCompile(`^\s*PID: (\d+)\s+TASK: \S+\s+CPU: \d+\s+COMMAND: "(.*)"`)
-	pidWord     = regexp.MustCompile(`(?i)\b(?:pid|tid|process|thread|task)\b[:=# ]*(\d{1,7})\b(?:[\s:,(\[-]+([A-Za-z][\w./:-]*)[)\]]?)?\W*$`)
-	threadFacts = regexp.MustCompile(`\bstate=([A-Za-z])(?: \([a-z ]+\))? wchan=(\S+)(?: syscall=(\d+(?: 0x[0-9a-f]+)+))?`)
-	pidName     = regexp.MustCompile(`^\W*(\d{2,7})[\s:,(\[-]+([A-Za-z][\w./:-]*)[)\]]?\W*$`)
-	namePID     = regexp.MustCompile(`^\W*([A-Za-z][\w./:-]*)[\s:,(\[-]+(\d{2,7})[)\]]?\W*$`)
+	stackFile   = pattern.New(`/proc/(\d+|self)(?:/task/(\d+))?/stack\b:?`)
+	crashPID    = pattern.New(`^\s*PID: (\d+)\s+TASK: \S+\s+CPU: \d+\s+COMMAND: "(.*)"`)
+	pidWord     = pattern.New(`(?i)\b(?:pid|tid|process|thread|task)\b[:=# ]*(\d{1,7})\b(?:[\s:,(\[-]+([A-Za-z][\w./:-]*)[)\]]?)?\W*$`)
+	threadFacts = pattern.New(`\bstate=([A-Za-z])(?: \([a-z ]+\))? wchan=(\S+)(?: syscall=(\d+(?: 0x[0-9a-f]+)+))?`)
+	pidName     = pattern.New(`^\W*(\d{2,7})[\s:,(\[-]+([A-Za-z][\w./:-]*)[)\]]?\W*$`)
+	namePID     = pattern.New(`^\W*([A-Za-z][\w./:-]*)[\s:,(\[-]+(\d{2,7})[)\]]?\W*$`)
 )
 
 func (r *stackReader) line(s string, number int) {

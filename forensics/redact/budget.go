@@ -2,10 +2,11 @@ package redact
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // Whoever writes a command line or a log line also decides how much work it is to look through it. So a field has two
@@ -51,7 +52,7 @@ func cutNote(n int) string {
 }
 
 // note matches what cutNote writes.
-var note = regexp.MustCompile(`…\(cut: ([0-9,]+) bytes not shown\)$`)
+var note = pattern.New(`…\(cut: ([0-9,]+) bytes not shown\)$`)
 
 // takeNote takes the note off a text that was cut before.
 func takeNote(s string) (text string, missing int) {

@@ -1,10 +1,10 @@
 package redact
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
@@ -61,33 +61,33 @@ const (
 type saying struct {
 	// hint is in every text that pattern matches.
 	hint    string
-	pattern *regexp.Regexp
+	pattern *pattern.Pattern
 	kinds   []IdentityKind // of the groups
 }
 
 var sayings = []saying{
-	{"://", regexp.MustCompile(`[a-z0-9+.]://(?:[^\s/"'@]*@)?(` + dnsPattern + `)`), []IdentityKind{Host}},
-	{"://", regexp.MustCompile(`\b(?:nfs|smb|cifs|sftp)://(` + dnsPattern + `)`), []IdentityKind{Host}},
-	{"lookup ", regexp.MustCompile(`\blookup (` + dnsPattern + `)`), []IdentityKind{Host}},
-	{"@", regexp.MustCompile(`[A-Za-z0-9_.-]+@(` + dnsPattern + `):`), []IdentityKind{Host}},
-	{"host", regexp.MustCompile(`(?i)\bhost[ _-]?name(?:-override)?\\?"?\s*[=:]\s*\\*"?(` + dnsPattern + `)`), []IdentityKind{Host}},
-	{"node", regexp.MustCompile(`(?i)\bnode(?:[ _-]?name)?\\?"?[=:]\s*\\*"(` + dnsPattern + `)`), []IdentityKind{Host}},
-	{"node", regexp.MustCompile(`\b(?:system:node:|node \\*")(` + dnsPattern + `)`), []IdentityKind{Host}},
-	{"server ", regexp.MustCompile(`\b(?:nfs|NFS|CIFS|ceph|afs)[^\n]{0,20}\bserver (` + dnsPattern + `)`), []IdentityKind{Host}},
+	{"://", pattern.New(`[a-z0-9+.]://(?:[^\s/"'@]*@)?(` + dnsPattern + `)`), []IdentityKind{Host}},
+	{"://", pattern.New(`\b(?:nfs|smb|cifs|sftp)://(` + dnsPattern + `)`), []IdentityKind{Host}},
+	{"lookup ", pattern.New(`\blookup (` + dnsPattern + `)`), []IdentityKind{Host}},
+	{"@", pattern.New(`[A-Za-z0-9_.-]+@(` + dnsPattern + `):`), []IdentityKind{Host}},
+	{"host", pattern.New(`(?i)\bhost[ _-]?name(?:-override)?\\?"?\s*[=:]\s*\\*"?(` + dnsPattern + `)`), []IdentityKind{Host}},
+	{"node", pattern.New(`(?i)\bnode(?:[ _-]?name)?\\?"?[=:]\s*\\*"(` + dnsPattern + `)`), []IdentityKind{Host}},
+	{"node", pattern.New(`\b(?:system:node:|node \\*")(` + dnsPattern + `)`), []IdentityKind{Host}},
+	{"server ", pattern.New(`\b(?:nfs|NFS|CIFS|ceph|afs)[^\n]{0,20}\bserver (` + dnsPattern + `)`), []IdentityKind{Host}},
 
-	{"pod", regexp.MustCompile(`(?i)pod(?:s|name|ref|full)?\\?"?\s*[=:]\s*[\[{]?\\*"(` + labelPattern + `)/(` + dnsPattern + `)`), []IdentityKind{Namespace, Pod}},
-	{"pod", regexp.MustCompile(`(?i)\bpods? \\*"?(` + labelPattern + `)/(` + dnsPattern + `)`), []IdentityKind{Namespace, Pod}},
-	{"(", regexp.MustCompile(`(` + dnsPattern + `)_(` + labelPattern + `)\((?:` + poduid.Pattern + `)\)`), []IdentityKind{Pod, Namespace}},
-	{"/pods/", regexp.MustCompile(`/pods/(` + labelPattern + `)_(` + dnsPattern + `)_(?:` + poduid.Pattern + `)`), []IdentityKind{Namespace, Pod}},
-	{"/log/containers/", regexp.MustCompile(`/log/containers/(` + dnsPattern + `)_(` + labelPattern + `)_`), []IdentityKind{Pod, Namespace}},
-	{"k8s_", regexp.MustCompile(`\bk8s_[^_\s]+_(` + dnsPattern + `)_(` + labelPattern + `)_(?:` + poduid.Pattern + `)`), []IdentityKind{Pod, Namespace}},
-	{"pod", regexp.MustCompile(`io\.kubernetes\.pod\.name\\?"?\s*[=:]\s*\\*"?(` + dnsPattern + `)`), []IdentityKind{Pod}},
-	{"pod", regexp.MustCompile(`\bpod_?[nN]ame\\?"?\s*[=:]\s*\\*"?(` + dnsPattern + `)`), []IdentityKind{Pod}},
-	{"namespace", regexp.MustCompile(`(?i)namespace\\?"?\s*[=:]\s*\\*"?(` + labelPattern + `)`), []IdentityKind{Namespace}},
-	{"namespace ", regexp.MustCompile(`(?i)namespace \\*"(` + labelPattern + `)\\*"`), []IdentityKind{Namespace}},
-	{"--namespace ", regexp.MustCompile(`--namespace (` + labelPattern + `)`), []IdentityKind{Namespace}},
-	{"serviceaccount:", regexp.MustCompile(`system:serviceaccount:(` + labelPattern + `):`), []IdentityKind{Namespace}},
-	{"/namespaces/", regexp.MustCompile(`/namespaces/(` + labelPattern + `)(?:/pods/(` + dnsPattern + `))?`), []IdentityKind{Namespace, Pod}},
+	{"pod", pattern.New(`(?i)pod(?:s|name|ref|full)?\\?"?\s*[=:]\s*[\[{]?\\*"(` + labelPattern + `)/(` + dnsPattern + `)`), []IdentityKind{Namespace, Pod}},
+	{"pod", pattern.New(`(?i)\bpods? \\*"?(` + labelPattern + `)/(` + dnsPattern + `)`), []IdentityKind{Namespace, Pod}},
+	{"(", pattern.New(`(` + dnsPattern + `)_(` + labelPattern + `)\((?:` + poduid.Pattern + `)\)`), []IdentityKind{Pod, Namespace}},
+	{"/pods/", pattern.New(`/pods/(` + labelPattern + `)_(` + dnsPattern + `)_(?:` + poduid.Pattern + `)`), []IdentityKind{Namespace, Pod}},
+	{"/log/containers/", pattern.New(`/log/containers/(` + dnsPattern + `)_(` + labelPattern + `)_`), []IdentityKind{Pod, Namespace}},
+	{"k8s_", pattern.New(`\bk8s_[^_\s]+_(` + dnsPattern + `)_(` + labelPattern + `)_(?:` + poduid.Pattern + `)`), []IdentityKind{Pod, Namespace}},
+	{"pod", pattern.New(`io\.kubernetes\.pod\.name\\?"?\s*[=:]\s*\\*"?(` + dnsPattern + `)`), []IdentityKind{Pod}},
+	{"pod", pattern.New(`\bpod_?[nN]ame\\?"?\s*[=:]\s*\\*"?(` + dnsPattern + `)`), []IdentityKind{Pod}},
+	{"namespace", pattern.New(`(?i)namespace\\?"?\s*[=:]\s*\\*"?(` + labelPattern + `)`), []IdentityKind{Namespace}},
+	{"namespace ", pattern.New(`(?i)namespace \\*"(` + labelPattern + `)\\*"`), []IdentityKind{Namespace}},
+	{"--namespace ", pattern.New(`--namespace (` + labelPattern + `)`), []IdentityKind{Namespace}},
+	{"serviceaccount:", pattern.New(`system:serviceaccount:(` + labelPattern + `):`), []IdentityKind{Namespace}},
+	{"/namespaces/", pattern.New(`/namespaces/(` + labelPattern + `)(?:/pods/(` + dnsPattern + `))?`), []IdentityKind{Namespace, Pod}},
 }
 
 // proseAfter are words that follow such names in sentences.

@@ -1,10 +1,10 @@
 package runtimes
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/cri"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
@@ -52,7 +52,7 @@ type Cgroups struct {
 
 // podCgroup is what the name of a pod's cgroup ends with. The systemd driver cannot have dashes in the name of a slice and
 // writes underscores (pkg/kubelet/cm, escapeSystemdCgroupName).
-var podCgroup = regexp.MustCompile(`pod(` + strings.ReplaceAll(poduid.Pattern, "}-", "}[-_]") + `)(?:\.slice(?::([^:]*):[0-9a-f]{64})?)?$`)
+var podCgroup = pattern.New(`pod(` + strings.ReplaceAll(poduid.Pattern, "}-", "}[-_]") + `)(?:\.slice(?::([^:]*):[0-9a-f]{64})?)?$`)
 
 // PodOfCgroup returns the UID of the pod that a cgroup is, by the name of its directory or slice; "" if it is none.
 func PodOfCgroup(name string) string {

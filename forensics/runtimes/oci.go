@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
@@ -23,7 +23,7 @@ type OCIConfig struct {
 	} `json:"linux"`
 }
 
-var podBelow = regexp.MustCompile(`/pods/(` + poduid.Pattern + `)/`)
+var podBelow = pattern.New(`/pods/(` + poduid.Pattern + `)/`)
 
 // PodUID concludes the UID where no annotation tells it (containerd before 1.5.8): from a directory of the pod that is
 // mounted, the directory of its logs ("<namespace>_<name>_<uid>"), or the cgroup.

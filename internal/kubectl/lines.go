@@ -1,11 +1,12 @@
 package kubectl
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // Lines returns a text with each event in it, and each condition of a node that matters, replaced by a line of JSON, and with the objects
@@ -113,18 +114,18 @@ const (
 // The forms of a line of an event, by the versions of kubectl that print them.
 var (
 	// describe: Type Reason Age From Message.
-	describedRow = regexp.MustCompile(`^\s*(Normal|Warning)\s+([A-Z]\w+)\s+` + age + `\s+` + from + `(?:\s+(.*))?$`)
+	describedRow = pattern.New(`^\s*(Normal|Warning)\s+([A-Z]\w+)\s+` + age + `\s+` + from + `(?:\s+(.*))?$`)
 	// describe up to 1.5: FirstSeen LastSeen Count From SubObjectPath Type Reason Message.
-	oldDescribedRow = regexp.MustCompile(`^\s*(` + span + `)\s+(` + span + `)\s+(\d+)\s+` + from + `\s+` + part + `(Normal|Warning)\s+([A-Z]\w+)\s+(.*)$`)
+	oldDescribedRow = pattern.New(`^\s*(` + span + `)\s+(` + span + `)\s+(\d+)\s+` + from + `\s+` + part + `(Normal|Warning)\s+([A-Z]\w+)\s+(.*)$`)
 	// get events since 1.14, and events: [NAMESPACE] LAST SEEN TYPE REASON OBJECT MESSAGE.
-	listedRow = regexp.MustCompile(`^\s*(?:([a-z0-9][a-z0-9.-]*)\s+)?` + age + `\s+(Normal|Warning)\s+([A-Z]\w+)\s+(\w[\w.]*/[\w.:-]+)(?:\s+(.*))?$`)
+	listedRow = pattern.New(`^\s*(?:([a-z0-9][a-z0-9.-]*)\s+)?` + age + `\s+(Normal|Warning)\s+([A-Z]\w+)\s+(\w[\w.]*/[\w.:-]+)(?:\s+(.*))?$`)
 	// get events -o wide has more: SUBOBJECT SOURCE MESSAGE FIRST SEEN COUNT NAME.
-	wideTail = regexp.MustCompile(`^` + part + from + `\s{2,}(.*?)\s+(` + span + `)\s+(\d+)\s+[\w.-]+\.[0-9a-f]{8,}\s*$`)
+	wideTail = pattern.New(`^` + part + from + `\s{2,}(.*?)\s+(` + span + `)\s+(\d+)\s+[\w.-]+\.[0-9a-f]{8,}\s*$`)
 	// get events up to 1.13: [NAMESPACE] LAST SEEN FIRST SEEN COUNT NAME KIND SUBOBJECT TYPE REASON SOURCE MESSAGE.
-	oldListedRow = regexp.MustCompile(`^\s*(?:([a-z0-9][a-z0-9.-]*)\s+)?(` + span + `)\s+(` + span + `)\s+(\d+)\s+([\w.:-]+)\s+([A-Z]\w+)\s+` + part + `(Normal|Warning)\s+([A-Z]\w+)\s+` + from + `\s+(.*)$`)
+	oldListedRow = pattern.New(`^\s*(?:([a-z0-9][a-z0-9.-]*)\s+)?(` + span + `)\s+(` + span + `)\s+(\d+)\s+([\w.:-]+)\s+([A-Z]\w+)\s+` + part + `(Normal|Warning)\s+([A-Z]\w+)\s+` + from + `\s+(.*)$`)
 	// tag is one of HTML at the beginning or the end of a line.
-	tag       = regexp.MustCompile(`^(?:<\w+>\s*)+|(?:\s*</\w+>)+$`)
-	eventName = regexp.MustCompile(`\.[0-9a-f]{8,}$`)
+	tag       = pattern.New(`^(?:<\w+>\s*)+|(?:\s*</\w+>)+$`)
+	eventName = pattern.New(`\.[0-9a-f]{8,}$`)
 )
 
 // event takes the event at a line, and returns how many lines it has; 0 is none.
@@ -167,9 +168,9 @@ func (p *page) begins(line string) bool {
 }
 
 var (
-	heading = regexp.MustCompile(`^\s*(?:Type\s+Reason|FirstSeen|LAST SEEN|NAMESPACE|NAME|----|[A-Z][\w -]*:\s|[$#>] )`)
+	heading = pattern.New(`^\s*(?:Type\s+Reason|FirstSeen|LAST SEEN|NAMESPACE|NAME|----|[A-Z][\w -]*:\s|[$#>] )`)
 	// outputs are how the later lines of a message of mount begin.
-	outputs = regexp.MustCompile(`^(?:Mounting (?:command|arguments)|Unmounting (?:command|arguments)|Output|mount(?:\.\w+)?|umount(?:\.\w+)?|Error|Warning|stderr|stdout): ?`)
+	outputs = pattern.New(`^(?:Mounting (?:command|arguments)|Unmounting (?:command|arguments)|Output|mount(?:\.\w+)?|umount(?:\.\w+)?|Error|Warning|stderr|stdout): ?`)
 )
 
 // continues says whether a line goes on with a message, which mount's output does over several lines.
@@ -297,7 +298,7 @@ func length(s string) time.Duration {
 	return d
 }
 
-var quantity = regexp.MustCompile(`(\d+(?:\.\d+)?)(ms|s|m|h|d|y)`)
+var quantity = pattern.New(`(\d+(?:\.\d+)?)(ms|s|m|h|d|y)`)
 
 const dateLayout = "Mon, 02 Jan 2006 15:04:05 -0700"
 
@@ -305,9 +306,9 @@ const date = `[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}`
 
 var (
 	// conditionRow is one of a node: Type Status LastHeartbeatTime LastTransitionTime Reason Message.
-	conditionRow = regexp.MustCompile(`^\s*(Ready|DiskPressure|MemoryPressure|PIDPressure)\s+(True|False|Unknown)\s+(` + date + `)\s+(` + date + `)\s+(\w+)\s+(.*)$`)
+	conditionRow = pattern.New(`^\s*(Ready|DiskPressure|MemoryPressure|PIDPressure)\s+(True|False|Unknown)\s+(` + date + `)\s+(` + date + `)\s+(\w+)\s+(.*)$`)
 	// nodeRow is one of "get nodes": NAME STATUS ROLES AGE VERSION. Old ones have no ROLES.
-	nodeRow = regexp.MustCompile(`^\s*([a-z0-9][\w.-]*)\s+(NotReady)(?:,\S+)?\s+(?:\S+\s+)?(?:\d+[smhdy])+\s+v1\.\d+\.\d+`)
+	nodeRow = pattern.New(`^\s*([a-z0-9][\w.-]*)\s+(NotReady)(?:,\S+)?\s+(?:\S+\s+)?(?:\d+[smhdy])+\s+v1\.\d+\.\d+`)
 )
 
 // condition makes an event of a condition of a node that is in trouble.
@@ -351,15 +352,15 @@ func NotReady(node, status, message string, since *time.Time) Event {
 }
 
 var (
-	field      = regexp.MustCompile(`^(\s{0,8})(Name|Namespace|Node|Roles|Taints|StorageClass|Access Modes|Containers|Node-Selectors):\s*(\S*)`)
-	command    = regexp.MustCompile(`(?:kubectl|oc|k)\b.*\b(?:events?|ev)\b.*\s(?:-n|--namespace)[ =]([a-z0-9][a-z0-9.-]*)`)
-	command2   = regexp.MustCompile(`(?:kubectl|oc|k)\b.*\s(?:-n|--namespace)[ =]([a-z0-9][a-z0-9.-]*).*\b(?:events?|ev)\b`)
-	assignedTo = regexp.MustCompile(`^Successfully assigned (?:([\w.-]+)/)?([\w.-]+) to ([\w.-]+)`)
+	field      = pattern.New(`^(\s{0,8})(Name|Namespace|Node|Roles|Taints|StorageClass|Access Modes|Containers|Node-Selectors):\s*(\S*)`)
+	command    = pattern.New(`(?:kubectl|oc|k)\b.*\b(?:events?|ev)\b.*\s(?:-n|--namespace)[ =]([a-z0-9][a-z0-9.-]*)`)
+	command2   = pattern.New(`(?:kubectl|oc|k)\b.*\s(?:-n|--namespace)[ =]([a-z0-9][a-z0-9.-]*).*\b(?:events?|ev)\b`)
+	assignedTo = pattern.New(`^Successfully assigned (?:([\w.-]+)/)?([\w.-]+) to ([\w.-]+)`)
 )
 
 // context learns from a line that is no event what the events near it are about.
 func (p *page) context(line string) {
-	for _, c := range []*regexp.Regexp{command, command2} {
+	for _, c := range []*pattern.Pattern{command, command2} {
 		if m := c.FindStringSubmatch(line); m != nil {
 			p.namespace = m[1]
 		}

@@ -3,16 +3,17 @@ package kubectl
 import (
 	"encoding/json"
 	"io"
-	"regexp"
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 var (
-	yamlStart = regexp.MustCompile(`^(\s*)(- )?(?:apiVersion: \S+|kind: (?:Event|Pod|Node|List))\s*$`)
-	yamlKey   = regexp.MustCompile(`^[\w./"'-]+:(?:\s|$)`)
-	jsonStart = regexp.MustCompile(`^\s*\{\s*(?:$|"(?:apiVersion|kind|action|metadata|items)"\s*:)`)
+	yamlStart = pattern.New(`^(\s*)(- )?(?:apiVersion: \S+|kind: (?:Event|Pod|Node|List))\s*$`)
+	yamlKey   = pattern.New(`^[\w./"'-]+:(?:\s|$)`)
+	jsonStart = pattern.New(`^\s*\{\s*(?:$|"(?:apiVersion|kind|action|metadata|items)"\s*:)`)
 )
 
 // maxFailed is how many texts that look like YAML, but are none, are tried: each takes the time of all that follows it.

@@ -2,9 +2,10 @@
 package nodename
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // Same says whether two names mean one node: one of them may lack the domain.
@@ -24,7 +25,7 @@ var placeholders = []string{
 	"trace", "debug", "info", "notice", "warn", "warning", "error", "err", "fatal", // of a log that has no host there
 }
 
-var shape = regexp.MustCompile(`^[a-z0-9][a-z0-9_.:-]*$`)
+var shape = pattern.New(`^[a-z0-9][a-z0-9_.:-]*$`)
 
 // Is says whether a name can be that of a node.
 func Is(name string) bool {

@@ -4,11 +4,11 @@
 package pasted
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/logline"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // MaxSize is how many bytes a text has at most that is put right; what is longer was saved by a program.
@@ -38,8 +38,8 @@ func Clean(text []byte) []byte {
 }
 
 var (
-	testBegins = regexp.MustCompile(`^[> \t]*=== (?:RUN|CONT|NAME) +\S`)
-	testEnds   = regexp.MustCompile(`^[> \t]*(?:--- (?:PASS|FAIL|SKIP): \S|(?:PASS|FAIL)\r?$|(?:ok|FAIL)[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\)))`)
+	testBegins = pattern.New(`^[> \t]*=== (?:RUN|CONT|NAME) +\S`)
+	testEnds   = pattern.New(`^[> \t]*(?:--- (?:PASS|FAIL|SKIP): \S|(?:PASS|FAIL)\r?$|(?:ok|FAIL)[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\)))`)
 )
 
 // dropTests empties what tests print, from the line with which "go test" begins the first one to its last verdict: the errors there are
@@ -95,9 +95,9 @@ func decode(lines []string) (changed bool) {
 
 var (
 	// marker is what stands before a line in mail and Markdown: "> ", "- ", "1. ".
-	marker = regexp.MustCompile("^[ \t]*(?:[-*+•] |[0-9]{1,3}[.)] )[ \t]*")
-	fence  = regexp.MustCompile("^[ \t]*(?:```|~~~)[ \t]*[a-zA-Z]*[ \t]*$")
-	pager  = regexp.MustCompile(`^(?:lines [0-9]+-[0-9]+.*|\(END\)|--More--.*)$`)
+	marker = pattern.New("^[ \t]*(?:[-*+•] |[0-9]{1,3}[.)] )[ \t]*")
+	fence  = pattern.New("^[ \t]*(?:```|~~~)[ \t]*[a-zA-Z]*[ \t]*$")
+	pager  = pattern.New(`^(?:lines [0-9]+-[0-9]+.*|\(END\)|--More--.*)$`)
 )
 
 func strip(lines []string) (changed bool) {
@@ -140,9 +140,9 @@ func isInline(rest string) bool {
 
 var (
 	// address is what talosctl, pdsh and others put before each line of a node, container what kubectl logs --prefix does.
-	address      = regexp.MustCompile(`^[> \t]*(?:\d{1,3}(?:\.\d{1,3}){3}: |\[pod/[^\] ]+\] )`)
-	host         = regexp.MustCompile(`^[> \t]*[\w.-]+: `)
-	unmistakable = regexp.MustCompile(`^(?:[IWEFD]\d{4} \d\d:\d\d:\d\d\.\d|\{"ts": ?\d|time="\d)`)
+	address      = pattern.New(`^[> \t]*(?:\d{1,3}(?:\.\d{1,3}){3}: |\[pod/[^\] ]+\] )`)
+	host         = pattern.New(`^[> \t]*[\w.-]+: `)
+	unmistakable = pattern.New(`^(?:[IWEFD]\d{4} \d\d:\d\d:\d\d\.\d|\{"ts": ?\d|time="\d)`)
 )
 
 // unprefix takes off what programs put before each line that read the logs of many nodes or containers.
@@ -166,8 +166,8 @@ func unprefix(lines []string) (changed bool) {
 
 var (
 	// wall is the first line of what a syslog daemon writes to all terminals; said is the message below.
-	wall = regexp.MustCompile(`^[> \t]*Message from syslogd@(\S+) at ([A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d)(?: \d{4})? ?\.\.\.`)
-	said = regexp.MustCompile(`^[> \t]*([\w.-]+(?:\[\d+\])?): ?(\S.*)$`)
+	wall = pattern.New(`^[> \t]*Message from syslogd@(\S+) at ([A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d)(?: \d{4})? ?\.\.\.`)
+	said = pattern.New(`^[> \t]*([\w.-]+(?:\[\d+\])?): ?(\S.*)$`)
 )
 
 // broadcast writes what a syslog daemon has sent to all terminals as it writes it to a file.
@@ -182,7 +182,7 @@ func broadcast(lines []string) (changed bool) {
 	return changed
 }
 
-var yamlKey = regexp.MustCompile(`^[> \t]*(?:- )?[A-Za-z][\w.-]*:(?: |$)`)
+var yamlKey = pattern.New(`^[> \t]*(?:- )?[A-Za-z][\w.-]*:(?: |$)`)
 
 // isYAML says whether the marker of a line is that of a list in YAML: a key is behind it, and others are below.
 func isYAML(lines []string, i int) bool {
@@ -190,12 +190,12 @@ func isYAML(lines []string, i int) bool {
 }
 
 var (
-	klogHead    = regexp.MustCompile(`^[IWEFD](\d{4} \d\d:\d\d:\d\d)\.\d`)
-	journalHead = regexp.MustCompile(`^[A-Z][a-z]{2} +\d{1,2} (?:\d{4} )?\d\d:\d\d:\d\d`)
-	isoHead     = regexp.MustCompile(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d`)
-	clockHead   = regexp.MustCompile(`^\d\d:\d\d:\d\d(?:[.,]\d+)? [\w.-]+ [\w.@/-]+(?:\[\d+\])?: `)
-	otherHead   = regexp.MustCompile(`^(?:\[ *\d+\.\d{6}\]|<\d+>|time="|\{"|goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[|SIG[A-Z]+: |panic: |fatal error: |created by )`)
-	foreignHead = regexp.MustCompile(`^(\d{0,2}[^\s\d]+) +(\d{1,2} \d\d:\d\d:\d\d)`)
+	klogHead    = pattern.New(`^[IWEFD](\d{4} \d\d:\d\d:\d\d)\.\d`)
+	journalHead = pattern.New(`^[A-Z][a-z]{2} +\d{1,2} (?:\d{4} )?\d\d:\d\d:\d\d`)
+	isoHead     = pattern.New(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d`)
+	clockHead   = pattern.New(`^\d\d:\d\d:\d\d(?:[.,]\d+)? [\w.-]+ [\w.@/-]+(?:\[\d+\])?: `)
+	otherHead   = pattern.New(`^(?:\[ *\d+\.\d{6}\]|<\d+>|time="|\{"|goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[|SIG[A-Z]+: |panic: |fatal error: |created by )`)
+	foreignHead = pattern.New(`^(\d{0,2}[^\s\d]+) +(\d{1,2} \d\d:\d\d:\d\d)`)
 )
 
 // begins says whether a line begins as programs begin a line of a log or of a dump.
@@ -281,8 +281,8 @@ func join(lines []string) (changed bool) {
 }
 
 var (
-	eventTitle = regexp.MustCompile(`^ *Type +Reason +Age +From +M`)
-	eventRow   = regexp.MustCompile(`^ *(?:Type +Reason +Age +From +M|---- +------ |(?:Normal|Warning) {2,}[A-Z][A-Za-z]+ +\d)`)
+	eventTitle = pattern.New(`^ *Type +Reason +Age +From +M`)
+	eventRow   = pattern.New(`^ *(?:Type +Reason +Age +From +M|---- +------ |(?:Normal|Warning) {2,}[A-Z][A-Za-z]+ +\d)`)
 )
 
 // tableWidth is where a terminal has wrapped the events of kubectl describe: within their title, which is short. 0 is nowhere.
@@ -366,7 +366,7 @@ func newestFirst(lines []string) bool {
 	falls, before := 0, ""
 	for _, line := range lines {
 		at := ""
-		for _, head := range []*regexp.Regexp{klogHead, isoHead} {
+		for _, head := range []*pattern.Pattern{klogHead, isoHead} {
 			if at = head.FindString(line); at != "" {
 				break
 			}
@@ -397,8 +397,8 @@ func newestFirst(lines []string) bool {
 }
 
 var (
-	header   = regexp.MustCompile(`goroutine \d+ \[[^\]]*\]:$`)
-	location = regexp.MustCompile(`(?:\t|: +)/\S+\.(?:go|s):\d+(?: \+0x[0-9a-f]+)?$`)
+	header   = pattern.New(`goroutine \d+ \[[^\]]*\]:$`)
+	location = pattern.New(`(?:\t|: +)/\S+\.(?:go|s):\d+(?: \+0x[0-9a-f]+)?$`)
 )
 
 // dumpUpsideDown says whether the text begins with the end of a stack and ends with its header.
@@ -412,8 +412,8 @@ func dumpUpsideDown(lines []string) bool {
 }
 
 var (
-	anyHeader   = regexp.MustCompile(`\s*(goroutine \d+ \[[^\]\n]*\]:)\s*`)
-	anyLocation = regexp.MustCompile(`\s+(/[^\s:]+\.(?:go|s):\d+(?: \+0x[0-9a-f]+)?)\s*`)
+	anyHeader   = pattern.New(`\s*(goroutine \d+ \[[^\]\n]*\]:)\s*`)
+	anyLocation = pattern.New(`\s+(/[^\s:]+\.(?:go|s):\d+(?: \+0x[0-9a-f]+)?)\s*`)
 	unescape    = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\"`, `"`)
 )
 

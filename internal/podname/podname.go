@@ -2,15 +2,15 @@
 package podname
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // written is a DNS label and a DNS subdomain, as the API server wants the names of a namespace and a pod (RFC 1123).
-var written = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+var written = pattern.New(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?/[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 
 // Is reports whether a text can be the namespace and name of a pod.
 func Is(text string) bool { return len(text) <= 63+1+253 && written.MatchString(text) }

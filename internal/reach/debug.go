@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // debugName is the pod that kubectl debug says it has made.
-var debugName = regexp.MustCompile(`\bnode-debugger-[a-z0-9.-]*[a-z0-9]\b`)
+var debugName = pattern.New(`\bnode-debugger-[a-z0-9.-]*[a-z0-9]\b`)
 
 // debug is the third way: a new pod, which a node that hangs does not start.
 func (e *examination) debug(ctx context.Context) (string, error) {

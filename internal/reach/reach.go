@@ -11,10 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/shellword"
 )
 
@@ -85,8 +85,8 @@ const (
 )
 
 var (
-	objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
-	plainWord  = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)
+	objectName = pattern.New(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
+	plainWord  = pattern.New(`^[A-Za-z0-9_./:=,@%+-]+$`)
 )
 
 // ErrName says that a name cannot be that of a Kubernetes object.

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // mostUse is what an examination uses in a container at most, with room: 77 MiB were measured, and the program is in memory if its
@@ -141,7 +142,7 @@ func (e *examination) bring(ctx context.Context, shell func(script string, stdin
 	return err
 }
 
-var absoluteDir = regexp.MustCompile(`^/[A-Za-z0-9_./-]*$`)
+var absoluteDir = pattern.New(`^/[A-Za-z0-9_./-]*$`)
 
 // field is the value in a line "KEY VALUE".
 func field(text, key string) string {

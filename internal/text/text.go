@@ -3,11 +3,12 @@ package text
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // Plural spells a count: "1 pod", "3 pods", "2 directories".
@@ -85,7 +86,7 @@ func ToValidUTF8(s string) string {
 }
 
 // escapedByte is what [ToValidUTF8] writes.
-var escapedByte = regexp.MustCompile(`\\x[89a-f][0-9a-f]`)
+var escapedByte = pattern.New(`\\x[89a-f][0-9a-f]`)
 
 // FromValidUTF8 undoes [ToValidUTF8]. A name that has such an escape of its own, which no common program makes, comes back
 // wrong: as one that is not there.

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -61,7 +61,7 @@ func (r *Reader) Summary() Summary {
 const placeholder = "[masked:"
 
 // maskedName is what --redact strict leaves of a name. Its digest is long enough that no two names have one by chance, whatever the key.
-var maskedName = regexp.MustCompile(`\b(ip|host|ns|pod)-[0-9a-f]{8}\b`)
+var maskedName = pattern.New(`\b(ip|host|ns|pod)-[0-9a-f]{8}\b`)
 
 // joinKey is the same for causes that are joined. What only a masked name identifies is joined within a key: equal placeholders of two keys
 // mean nothing.

@@ -16,12 +16,12 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -174,7 +174,7 @@ func (s *script) title(uid string) string {
 }
 
 // target sets the path of the next step. It refuses a path that the kubelet does not create, and then returns false.
-func (s *script) target(d kubelet.PodDir, p string, shape *regexp.Regexp) bool {
+func (s *script) target(d kubelet.PodDir, p string, shape *pattern.Pattern) bool {
 	rel := below(d, p, shape)
 	if rel == "" {
 		s.decline(p, "a kubelet creates nothing like this here: find out what it is")

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
@@ -19,19 +19,19 @@ import (
 // kubelet did not create other names, and they are not touched. [lengthy] checks lengths: a pattern that counts to 255 takes
 // hundreds of kilobytes in every process of this program.
 var (
-	nodeName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-	podName   = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
-	device    = regexp.MustCompile(`^[0-9]{1,10}:[0-9]{1,10}$`)
-	fsType    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-	plainPath = regexp.MustCompile(`^(/` + plainName + `)+$`)
+	nodeName  = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	podName   = pattern.New(`^[a-z0-9][a-z0-9.-]*$`)
+	device    = pattern.New(`^[0-9]{1,10}:[0-9]{1,10}$`)
+	fsType    = pattern.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	plainPath = pattern.New(`^(/` + plainName + `)+$`)
 
-	volumePath = regexp.MustCompile(`^volumes/` + plainName + `/` + plainName + `$`)
-	csiPath    = regexp.MustCompile(`^volumes/kubernetes\.io~csi/` + plainName + `$`)
+	volumePath = pattern.New(`^volumes/` + plainName + `/` + plainName + `$`)
+	csiPath    = pattern.New(`^volumes/kubernetes\.io~csi/` + plainName + `$`)
 	// mountPath is where kubelets and CSI drivers mount.
-	mountPath   = regexp.MustCompile(`^(volumes/` + plainName + `/` + plainName + `|volumes/kubernetes\.io~csi/` + plainName + `/mount|volumeDevices/` + plainName + `/` + plainName + `|` + subpath + `)$`)
-	subpathPath = regexp.MustCompile(`^` + subpath + `$`)
+	mountPath   = pattern.New(`^(volumes/` + plainName + `/` + plainName + `|volumes/kubernetes\.io~csi/` + plainName + `/mount|volumeDevices/` + plainName + `/` + plainName + `|` + subpath + `)$`)
+	subpathPath = pattern.New(`^` + subpath + `$`)
 	// leftPath is anything in a directory of the kubelet that no container can write to.
-	leftPath = regexp.MustCompile(`^((volumes|volumeDevices)(/` + plainName + `){1,2}|volume-subpaths(/` + plainName + `){1,3})$`)
+	leftPath = pattern.New(`^((volumes|volumeDevices)(/` + plainName + `){1,2}|volume-subpaths(/` + plainName + `){1,3})$`)
 )
 
 const (
@@ -100,7 +100,7 @@ func unfit(e *forensics.Evidence, d kubelet.PodDir, mounted int) error {
 }
 
 // below is a path relative to the pod directory; "" where it is not there, or has another shape.
-func below(d kubelet.PodDir, p string, shape *regexp.Regexp) string {
+func below(d kubelet.PodDir, p string, shape *pattern.Pattern) string {
 	rel, ok := strings.CutPrefix(p, d.Path+"/")
 	if !ok || lengthy(rel) || !shape.MatchString(rel) {
 		return ""

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -134,7 +134,7 @@ func (s *script) removeDir(d kubelet.PodDir, l kubelet.Leftover) {
 }
 
 // take writes a step for a path of the expected shape.
-func (s *script) take(d kubelet.PodDir, l kubelet.Leftover, shape *regexp.Regexp, step string) {
+func (s *script) take(d kubelet.PodDir, l kubelet.Leftover, shape *pattern.Pattern, step string) {
 	if s.target(d, l.Path, shape) {
 		s.put("step " + step)
 	}

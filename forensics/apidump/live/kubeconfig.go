@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // maxFile bounds a kubeconfig, and each file that it names.
@@ -241,4 +241,4 @@ func (r reader) certificate(u user, chain []byte, a *access) error {
 }
 
 // nodeName is a name that a Node can have: a DNS subdomain (RFC 1123).
-var nodeName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
+var nodeName = pattern.New(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)

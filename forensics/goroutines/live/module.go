@@ -5,9 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // errNotGo says that no runtime of Go was found in a process.
@@ -88,7 +89,7 @@ const (
 
 var (
 	buildInfo = []byte("\xff Go buildinf:")
-	release   = regexp.MustCompile(`^(?:devel )?go1\.(\d+)`)
+	release   = pattern.New(`^(?:devel )?go1\.(\d+)`)
 )
 
 // open finds the runtime in memory: its version by the build information, its tables by their magic number.

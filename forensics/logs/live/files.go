@@ -5,13 +5,13 @@ import (
 	"errors"
 	"io"
 	"path"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
@@ -91,10 +91,10 @@ const (
 )
 
 // rotated is what logrotate, lumberjack and the kubelet put behind a log's name, or before its extension.
-var rotated = regexp.MustCompile(`^[.-][0-9][0-9T:.Z_-]*(?:log)?(?:\.(?:gz|zst))?$`)
+var rotated = pattern.New(`^[.-][0-9][0-9T:.Z_-]*(?:log)?(?:\.(?:gz|zst))?$`)
 
 // unread is what a log may be compressed with that is not read here.
-var unread = regexp.MustCompile(`^[.-][0-9][0-9T:.Z_-]*(?:log)?\.(?:xz|bz2|lz4|Z)$`)
+var unread = pattern.New(`^[.-][0-9][0-9T:.Z_-]*(?:log)?\.(?:xz|bz2|lz4|Z)$`)
 
 // rotation are the files of a log, oldest first: name and what it was called before, as far as something was written to
 // it since. The notes are files that cannot be read.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
@@ -56,7 +56,7 @@ const (
 )
 
 // containerID is what the name of a container's cgroup ends with.
-var containerID = regexp.MustCompile(`(?:^|[-:])([0-9a-f]{64})(?:\.scope)?$`)
+var containerID = pattern.New(`(?:^|[-:])([0-9a-f]{64})(?:\.scope)?$`)
 
 // ReadCgroups finds the cgroups of pods, for cgroup v1, v2 and both at once, and for both cgroup drivers. A system
 // without any cgroup hierarchy is an error that wraps fs.ErrNotExist; what could be read comes with every error.

@@ -4,12 +4,12 @@ package remedy
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 	"github.com/nodeforensics/nodeforensics/internal/shellword"
 )
@@ -22,10 +22,10 @@ import (
 // The grammar of names: RFC 1123 subdomains for pods, claims and nodes, labels for namespaces (apimachinery,
 // pkg/util/validation), UIDs as the kubelet has them, and units of systemd (systemd.unit(5)).
 var (
-	objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-	labelName  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-	unitName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9:_.@-]*$`)
-	mapName    = regexp.MustCompile(`^[A-Za-z0-9#+.:=@_][A-Za-z0-9#+.:=@_-]*$`) // device mapper, and disks
+	objectName = pattern.New(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	labelName  = pattern.New(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	unitName   = pattern.New(`^[A-Za-z0-9_][A-Za-z0-9:_.@-]*$`)
+	mapName    = pattern.New(`^[A-Za-z0-9#+.:=@_][A-Za-z0-9#+.:=@_-]*$`) // device mapper, and disks
 )
 
 // IsObjectName says whether a name is one of a pod, claim or node.

@@ -4,20 +4,20 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/shellword"
 )
 
 // The grammar of uprobe events and of loop devices, which become words of a command.
 var (
-	eventName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*/[A-Za-z_][A-Za-z0-9_]*$`)
-	loopDevice = regexp.MustCompile(`^/dev/loop[0-9]+$`)
+	eventName  = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*/[A-Za-z_][A-Za-z0-9_]*$`)
+	loopDevice = pattern.New(`^/dev/loop[0-9]+$`)
 )
 
 // KernelText says how something in the kernel uses a mount.

@@ -3,7 +3,6 @@ package unmounts
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // A Mount is one that is being unmounted or should be.
@@ -126,7 +126,7 @@ func isLazy(process procs.Process) bool {
 }
 
 // StagedPath is where the kubelet mounts a volume once for all its pods: CSI volumes since 1.9, in-tree ones before.
-var StagedPath = regexp.MustCompile(`/plugins/kubernetes\.io/(csi/.*/globalmount|[^/]+/mounts/.+)$`)
+var StagedPath = pattern.New(`/plugins/kubernetes\.io/(csi/.*/globalmount|[^/]+/mounts/.+)$`)
 
 // unusedStaged lists the staged volumes that no pod has mounted.
 func unusedStaged(p *forensics.Pass) []Mount {
