@@ -4,20 +4,25 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"regexp"
 	"strconv"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/read"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // inputs are files of the command line.
 func (a *app) inputs(names []string) []read.File {
 	files := make([]read.File, 0, len(names))
 	for _, name := range names {
+		open := openInput
 		files = append(files, read.File{Name: name, Stream: isStream(name), Open: func() (read.Content, error) {
 			a.working("reading %s", name)
-			return openInput(name)
+			in, err := open(name)
+			if isLocalFile(in) { // it needs no other process the next time
+				open = openDisk
+			}
+			return in, err
 		}})
 	}
 	return files
@@ -31,7 +36,7 @@ func (stream) Size() int64        { return 0 }
 func (stream) Close() error       { return nil } // it is the caller's
 
 // ownDescriptor is a path that means an open file of this very process.
-var ownDescriptor = regexp.MustCompile(`^/(?:dev/fd|proc/self/fd)/([0-9]{1,9})$`)
+var ownDescriptor = pattern.New(`^/(?:dev/fd|proc/self/fd)/([0-9]{1,9})$`)
 
 // openStream returns what the caller has opened for us: "-", or a path that means a descriptor. Such a pipe may be read,
 // once; one by any other name may be somebody's trap.

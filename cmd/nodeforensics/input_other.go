@@ -83,4 +83,6 @@ func isLocalFile(c read.Content) bool {
 	return ok
 }
 
+func openDisk(name string) (read.Content, error) { return openNamed(name) }
+
 func readerMain(*os.File, *os.File) int { return exitFailed }

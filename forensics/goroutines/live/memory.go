@@ -2,6 +2,7 @@ package live
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -114,17 +115,22 @@ func (m *memory) u8(addr uint64) (byte, error) {
 }
 
 // search passes a part of memory on in pieces. Each has the beginning of the next one at its end, so that nothing is cut that is not
-// longer. What cannot be read is left out,
-// and what comes after the deadline.
+// longer. What cannot be read is left out, what comes after the deadline, and a piece that has not been used: Go's package crypto
+// reserves 32 MB in each program.
 func (m *memory) search(start, end uint64, each func(start uint64, data []byte)) {
 	const piece, overlap = 1 << 20, 512
 	data := make([]byte, min(end-start, piece+overlap))
 	for at := start; at < end && (m.ended == nil || !m.ended()); at += piece {
 		data := data[:min(end-at, piece+overlap)]
-		if m.bytes(at, data) == nil {
+		if m.bytes(at, data) == nil && !isZero(data) {
 			each(at, data)
 		}
 	}
+}
+
+// isZero says whether all bytes are 0: the first is, and each is like the one before it.
+func isZero(data []byte) bool {
+	return len(data) > 0 && data[0] == 0 && bytes.Equal(data[1:], data[:len(data)-1])
 }
 
 // maxName is the longest name of a function or file that is read: those of generic functions have hundreds of bytes.
