@@ -31,6 +31,9 @@ func TestFleetOpensNothingThatBlocks(t *testing.T) {
 }
 
 func TestFleetLeavesADeadMountAlone(t *testing.T) {
+	if !onNode(t) {
+		return
+	}
 	dir := reportsOf(t, "node-1")
 	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{Files: map[string]string{"node-2.json": "{}"}})
 	server.Hang()

@@ -121,21 +121,26 @@ var maskedWord = regexp.MustCompile(`\[masked:[a-z0-9-]+:[0-9a-f]{6}\]|(host|pod
 // shown lists the forms of which a piece is in one of the outputs.
 func shown(t *testing.T, forms []testsecrets.Form, outputs map[string]string) {
 	t.Helper()
-	owners := map[string]int{}
-	sizes := map[int]bool{}
+	type owned struct {
+		piece string
+		form  int
+	}
+	const head = 4 // bytes, by which pieces are looked up; none is shorter
+	pieces := map[string][]owned{}
 	for i, f := range forms {
 		for _, piece := range f.Pieces {
-			owners[piece], sizes[len(piece)] = i, true
+			pieces[piece[:head]] = append(pieces[piece[:head]], owned{piece, i})
 		}
 	}
 	for name, text := range outputs {
 		text = maskedWord.ReplaceAllString(text, "@")
 		found := map[int]bool{}
-		for size := range sizes {
-			for at := 0; at+size <= len(text); at++ {
-				if i, ok := owners[text[at:at+size]]; ok && !found[i] {
-					found[i] = true
-					t.Errorf("%s shows %q of %s, %s: %s\n   as %.200q", name, text[at:at+size], forms[i].Channel, forms[i].Family, forms[i].Text, text[max(0, at-80):])
+		for at := 0; at+head <= len(text); at++ {
+			for _, p := range pieces[text[at:at+head]] {
+				if !found[p.form] && strings.HasPrefix(text[at:], p.piece) {
+					f := forms[p.form]
+					found[p.form] = true
+					t.Errorf("%s shows %q of %s, %s: %s\n   as %.200q", name, p.piece, f.Channel, f.Family, f.Text, text[max(0, at-80):])
 				}
 			}
 		}

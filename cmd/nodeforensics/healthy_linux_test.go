@@ -173,7 +173,7 @@ func TestNoRunOnABusyNodeIsCritical(t *testing.T) {
 		waits := map[string]func() outcome{}
 		for range runs {
 			dir := t.TempDir()
-			waits[dir] = start(t, command(t, "--output-dir", dir, "--hung-after", "3s"))
+			waits[dir] = start(t, command(t, "--output-dir", dir, "--hung-after", "3s", "--interval", "1s"))
 		}
 		for dir, wait := range waits {
 			if o := wait(); o.status != exitDone {
@@ -224,14 +224,17 @@ func startTraffic(t testing.TB, dirs ...string) {
 	}
 }
 
-// trafficMain is the process that makes traffic: in each directory it writes, syncs, renames, reads and removes files.
+// trafficMain is the process that makes traffic: in each directory it writes, syncs, renames, reads and removes files, and rests for as
+// long as that takes, or else the machine has no time for other tests.
 func trafficMain(dirs []string) int {
 	var begun sync.WaitGroup
 	begun.Add(len(dirs))
 	for _, dir := range dirs {
 		go func() {
 			for i := 0; ; i++ {
+				began := time.Now()
 				err := churn(dir, i)
+				time.Sleep(time.Since(began))
 				if i == 0 {
 					begun.Done()
 				}

@@ -45,11 +45,12 @@ func command(t testing.TB, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// examine runs the program with a directory to write to, reads what it prints to the end, and wants an exit status.
+// examine runs the program with a directory to write to, reads what it prints to the end, and wants an exit status. Where a second
+// dump is taken, it is soon.
 func examine(t testing.TB, want int, args ...string) outcome {
 	t.Helper()
 	dir := t.TempDir()
-	o := finish(t, command(t, append([]string{"--output-dir", dir}, args...)...))
+	o := finish(t, command(t, append([]string{"--output-dir", dir, "--interval", "1s"}, args...)...))
 	o.dir = dir
 	if o.status != want {
 		t.Fatalf("exit status %d, want %d\n%s%s", o.status, want, o.stdout, o.stderr)
