@@ -3,13 +3,19 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/nodeforensics/nodeforensics/internal/testschema"
 	"github.com/nodeforensics/nodeforensics/report"
 )
+
+func TestSchemaIsCurrent(t *testing.T) {
+	testschema.Check(t, reflect.TypeFor[report.Report](), "report/schema.json", "Report of nodeforensics", report.Schema, string(report.JSONSchema()))
+}
 
 func schemaOfReports(t testing.TB) *jsonschema.Resolved {
 	t.Helper()
@@ -87,7 +93,7 @@ func TestSchemaRefuses(t *testing.T) {
 func TestSchemaDescribes(t *testing.T) {
 	text := string(report.JSONSchema())
 	for _, want := range []string{
-		`"$id": "` + schemaID + `"`, `"format": "date-time"`, `"description": "Severity says how bad a finding is."`,
+		`"$id": "` + testschema.ID("report/schema.json") + `"`, `"format": "date-time"`, `"description": "Severity says how bad a finding is."`,
 		`"description": "Since is the latest moment at which the trouble can have begun; absent when unknown."`,
 	} {
 		if !strings.Contains(text, want) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/report"
+	"github.com/nodeforensics/nodeforensics/report/fleet"
 )
 
 const captures = "../../testdata/captures/"
@@ -428,7 +429,8 @@ func TestChecksSchemaAndVersionAreTold(t *testing.T) {
 	one := finish(t, command(t, "checks", "mount-hung"))
 	version := finish(t, command(t, "version"))
 	schema := finish(t, command(t, "schema"))
-	for _, o := range []outcome{list, one, version, schema} {
+	ofFleet := finish(t, command(t, "schema", "fleet"))
+	for _, o := range []outcome{list, one, version, schema, ofFleet} {
 		if o.status != exitDone || o.stderr != "" {
 			t.Errorf("exit status %d: %s", o.status, o.stderr)
 		}
@@ -438,6 +440,9 @@ func TestChecksSchemaAndVersionAreTold(t *testing.T) {
 	}
 	if schema.stdout != string(report.JSONSchema()) {
 		t.Errorf("schema: %.200q", schema.stdout)
+	}
+	if ofFleet.stdout != string(fleet.JSONSchema()) {
+		t.Errorf("schema fleet: %.200q", ofFleet.stdout)
 	}
 	if !strings.HasPrefix(version.stdout, "nodeforensics ") {
 		t.Errorf("version: %q", version.stdout)

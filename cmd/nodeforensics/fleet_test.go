@@ -130,7 +130,7 @@ func TestFleetReadsFilesStandardInputAndArchives(t *testing.T) {
 	if err := json.Unmarshal([]byte(o.stdout), &s); err != nil {
 		t.Fatalf("%v\n%s", err, o.stderr)
 	}
-	if len(s.Nodes) != 2 || len(s.Causes[0].Nodes) != 2 || s.Schema != fleet.Schema {
+	if len(s.Nodes) != 2 || len(s.Causes[0].Nodes) != 2 || s.Schema != "nodeforensics.fleet/v1" {
 		t.Errorf("%+v", s)
 	}
 	if diff := cmp.Diff([]fleet.Missing{{Node: "node-9", Reason: "no report"}}, s.NotExamined); diff != "" {

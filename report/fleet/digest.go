@@ -76,7 +76,7 @@ func (d *document) understood() error {
 	switch {
 	case d.schema == reportPrefix+"v2" || d.schema == reportPrefix+"v1" || d.schema == missingSchema:
 		return nil
-	case d.schema == Schema:
+	case d.schema == schema:
 		return errSummary
 	case strings.HasPrefix(d.schema, evidencePrefix):
 		return errEvidence

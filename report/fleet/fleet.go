@@ -12,8 +12,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 )
 
-// Schema names the layout of [Summary] as JSON. Fields are added within v1; a change of meaning makes v2.
-const Schema = "nodeforensics.fleet/v1"
+// schema names the layout of [Summary] as JSON. Fields are added within v1; a change of meaning makes v2.
+const schema = "nodeforensics.fleet/v1"
 
 // Summary is what many reports say together.
 type Summary struct {
@@ -21,6 +21,8 @@ type Summary struct {
 	// From and To are when the first and the last report were collected, by the clocks of the nodes; absent without a report.
 	From *time.Time `json:"from,omitempty"`
 	To   *time.Time `json:"to,omitempty"`
+	// NodesKnown counts the nodes with a report and those of which it is known that there is none.
+	NodesKnown int `json:"nodes_known"`
 	// Sick, Well and Unclear count Nodes by their state.
 	Sick    int `json:"sick"`
 	Well    int `json:"well"`
@@ -51,7 +53,7 @@ type Cause struct {
 	// Since is when it began on the first node, FirstNode; absent if no report tells.
 	Since     *time.Time `json:"since,omitempty"`
 	FirstNode string     `json:"first_node,omitempty"`
-	// Doubt says why it may not be one cause; absent if a field says that it is.
+	// Doubt says why each node may have a cause of its own, of the same kind; absent if a field says that it is one.
 	Doubt string `json:"doubt,omitempty"`
 	// Pods counts the affected pods of all nodes.
 	Pods int `json:"pods"`

@@ -101,7 +101,11 @@ func rows(s fleet.Summary) (list []string) {
 		for _, n := range c.Nodes {
 			names = append(names, n.Node)
 		}
-		list = append(list, fmt.Sprintf("%s: %s: %s", c.Severity, c.Title, strings.Join(names, " ")))
+		line := fmt.Sprintf("%s: %s: %s", c.Severity, c.Title, strings.Join(names, " "))
+		if c.Doubt != "" {
+			line += ", each may have its own"
+		}
+		list = append(list, line)
 	}
 	return list
 }
@@ -122,6 +126,10 @@ func TestCausesAreJoined(t *testing.T) {
 			m := mounts.Mount{ID: 71, ParentID: 1, Device: "0:71", Root: "/", MountPoint: "/mnt/f", FSType: fsType, Class: mounts.ClassFUSE, Source: source}
 			one(e, hung(m, at("09:50:00")), m)
 		}
+	}
+	local := func(e *forensics.Evidence) {
+		m := mounts.Mount{ID: 72, ParentID: 1, Device: "8:17", Root: "/", MountPoint: "/mnt/d", FSType: "ext4", Class: mounts.ClassBlock, Source: "/dev/sdb1"}
+		one(e, hung(m, at("09:50:00")), m)
 	}
 	for _, tt := range []struct {
 		name  string
@@ -155,7 +163,12 @@ func TestCausesAreJoined(t *testing.T) {
 				{name: "b", more: fuse("fuse.s3fs", "s3fs"), collected: at("10:10:00")},
 				{name: "c", more: fuse("fuse.juicefs", "JuiceFS:vol"), collected: at("10:10:00")},
 			},
-			[]string{"warning: s3fs has not responded: a b", "warning: JuiceFS JuiceFS:vol has not responded: c"},
+			[]string{"warning: s3fs has not responded: a b, each may have its own", "warning: JuiceFS JuiceFS:vol has not responded: c"},
+		},
+		{
+			"disks of their own are the same kind of trouble, not one cause",
+			[]node{{name: "a", more: local, collected: at("10:10:00")}, {name: "b", more: local, collected: at("10:10:00")}},
+			[]string{"warning: ext4 has not responded: a b, each may have its own"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -180,5 +193,36 @@ func TestNotExaminedIsRead(t *testing.T) {
 	}
 	if err := r.Read("not-examined.json", "", strings.NewReader(list)); err == nil {
 		t.Error("a number is taken for a node")
+	}
+}
+
+// TestHeadlineCountsTheNodes: a node without a report is one of the nodes, also if two inputs say that it has none; a file is not.
+func TestHeadlineCountsTheNodes(t *testing.T) {
+	nodes := `{"kind":"List","items":[{"kind":"Node","metadata":{"name":"a"}},{"kind":"Node","metadata":{"name":"b"}},{"kind":"Node","metadata":{"name":"c"}}]}`
+	missing := `{"schema":"nodeforensics.not-examined/v1","not_examined":[{"node":"b","reason":"timed out"}]}`
+	for _, tt := range []struct{ name, more, want string }{
+		{"all", "", "1 node: 1 well"},
+		{"of the API server", nodes, "1 of 3 nodes examined: 1 well; 2 not examined"},
+		{"of the list", missing, "1 of 2 nodes examined: 1 well; 1 not examined"},
+		{"of both", nodes + missing, "1 of 3 nodes examined: 1 well; 2 not examined"},
+		{"a file", "{", "1 node: 1 well; 1 file not read"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var r fleet.Reader
+			var text bytes.Buffer
+			n := node{name: "a", collected: at("10:10:00")}
+			if err := r.Read("a.json", "", bytes.NewReader(jsonOf(t, n.report()))); err != nil {
+				t.Fatal(err)
+			}
+			if tt.more != "" {
+				_ = r.Read("more.json", "", strings.NewReader(tt.more))
+			}
+			if err := fleet.Text(&text, r.Summary(), report.TextOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if got, _, _ := strings.Cut(text.String(), "\n"); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
 	}
 }

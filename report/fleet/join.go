@@ -18,7 +18,7 @@ import (
 func (r *Reader) Summary() Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := Summary{Schema: Schema, Causes: []Cause{}, Common: []Trait{}, Nodes: []Node{}, NotExamined: slices.Clone(r.missing), Notes: []string{}}
+	s := Summary{Schema: schema, Causes: []Cause{}, Common: []Trait{}, Nodes: []Node{}, NotExamined: slices.Clone(r.missing), Notes: []string{}}
 	if s.NotExamined == nil {
 		s.NotExamined = []Missing{}
 	}
@@ -222,6 +222,7 @@ func (s *Summary) addMissing(r *Reader) {
 			s.NotExamined = append(s.NotExamined, Missing{Node: name, Reason: "no report"})
 		}
 	}
+	s.NodesKnown = countNodes(s, r)
 	sorting.Stable(s.NotExamined, func(a, b Missing) int {
 		return cmp.Or(boolInt(a.Node == "")-boolInt(b.Node == ""), compareNames(a.Node, b.Node), compareNames(a.File, b.File)) // nodes before files
 	})
@@ -230,6 +231,20 @@ func (s *Summary) addMissing(r *Reader) {
 			m.Reason += "; by the API server the node was " + r.api[m.Node].notReady
 		}
 	}
+}
+
+// countNodes counts the nodes with a report, and those without one.
+func countNodes(s *Summary, r *Reader) int {
+	without := map[string]bool{}
+	for i := range s.NotExamined {
+		without[s.NotExamined[i].Node] = true
+	}
+	delete(without, "")        // a file
+	for i := range r.reports { // only in part, or in an earlier round
+		delete(without, r.reports[i].name)
+		delete(without, r.reports[i].alias)
+	}
+	return len(s.Nodes) + len(without)
 }
 
 func (s *Summary) addNotes(r *Reader, reports []entry) {

@@ -116,6 +116,9 @@ func TestIdentitiesJoin(t *testing.T) {
 			want := make([]string, len(tt.want))
 			for i, w := range tt.want {
 				want[i] = "warning: " + w
+				if tt.doubt {
+					want[i] += ", each may have its own"
+				}
 			}
 			if diff := cmp.Diff(want, rows(s)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -149,7 +149,7 @@ func severityMark(s forensics.Severity) mark {
 var stateMarks = map[string]mark{sick: {"bad", sick}, well: {"good", well}, unclear: {"quiet", unclear}}
 
 func newPage(s *Summary) *page {
-	p := &page{Title: text.Plural(len(s.Nodes), "node"), Verdict: verdict(s), Worst: "quiet"}
+	p := &page{Title: examined(s), Verdict: verdict(s), Worst: "quiet"}
 	p.addCounts(s)
 	left := room(budgetCauses)
 	for i := range s.Causes {
@@ -213,8 +213,8 @@ func (p *page) addCounts(s *Summary) {
 			p.Counts = append(p.Counts, mark{c.mark.Tone, fmt.Sprintf("%d %s", c.n, c.mark.Word)})
 		}
 	}
-	if n := notExamined(s); n > 0 {
-		p.Counts = append(p.Counts, mark{"warn", fmt.Sprintf("%d not examined", n)})
+	for _, gap := range gaps(s) {
+		p.Counts = append(p.Counts, mark{"warn", gap})
 	}
 	switch {
 	case len(s.Causes) > 0:
@@ -264,7 +264,7 @@ func pageURL(way string) string {
 func newCard(s *Summary, i int, left *room) causeCard {
 	c := &s.Causes[i]
 	card := causeCard{
-		Number: i + 1, Mark: severityMark(c.Severity), Title: report.Visible(c.Title, 2*maxCell), Extent: text.Plural(len(c.Nodes), "node"),
+		Number: i + 1, Mark: severityMark(c.Severity), Title: report.Visible(c.Title, 2*maxCell), Extent: nodesOf(c),
 		Since: newWhen(c.Since), Pods: c.Pods, Doubt: c.Doubt, Common: newTraits(c.Common),
 	}
 	left.fits(1200, card.Title, card.Doubt)

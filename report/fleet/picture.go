@@ -88,7 +88,7 @@ func newPicture(s *Summary) *picture {
 		}
 		l := lane{Number: i + 1, Title: report.Visible(c.Title, 140), Y: y, H: laneHeight, TextY: y + 15, Tone: severityMark(c.Severity).Tone}
 		l.Dots = dots(c, x, float64(y+31))
-		l.Nodes = text.Plural(len(c.Nodes), "node")
+		l.Nodes = nodesOf(c)
 		y += laneHeight + laneGap
 		p.Lanes = append(p.Lanes, l)
 	}

@@ -86,13 +86,27 @@ func doubt(c *Cause) string {
 		return "Reports of an earlier version do not identify the cause: it may be another one on each node."
 	case id.ID == "":
 		return "The same trouble on each node: the reports name nothing that the nodes share."
+	case id.Kind == kindFileSystem:
+		return "Each node may have its own: the reports name no server that these file systems share."
 	}
 	return ""
 }
 
+// kindFileSystem is the kind of file systems. Those without a server are local.
+const kindFileSystem forensics.Kind = "file-system"
+
+// nodesOf is "14 nodes"; of what may be as many causes, it says that.
+func nodesOf(c *Cause) string {
+	s := text.Plural(len(c.Nodes), "node")
+	if c.Doubt != "" {
+		return "the same kind on " + s
+	}
+	return s
+}
+
 // extent is "14 nodes, since 2026-11-20 10:02:00 UTC, first worker-7".
 func extent(c *Cause) string {
-	s := text.Plural(len(c.Nodes), "node")
+	s := nodesOf(c)
 	if len(c.Nodes) == 1 {
 		s = c.Nodes[0].Node
 	}
@@ -121,25 +135,41 @@ func verdict(s *Summary) string {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
 		}
 	}
-	line := text.Plural(len(s.Nodes), "node")
+	line := examined(s) + ": " + strings.Join(parts, ", ")
 	if len(s.Nodes) == 0 {
 		line = "No report was read"
-	} else {
-		line += ": " + strings.Join(parts, ", ")
 	}
-	if n := notExamined(s); n > 0 {
-		line += fmt.Sprintf("; %d not examined", n)
+	for _, m := range gaps(s) {
+		line += "; " + m
 	}
-	if part := len(s.NotExamined) - notExamined(s); part > 0 {
-		line += fmt.Sprintf("; %d only in part", part)
+	if n := countMissing(s, func(m *Missing) bool { return m.Part }); n > 0 {
+		line += fmt.Sprintf("; %d only in part", n)
 	}
 	return line
 }
 
-// notExamined counts what there is no report of.
-func notExamined(s *Summary) (n int) {
-	for _, m := range s.NotExamined {
-		n += 1 - boolInt(m.Part)
+// examined is "100 nodes", or "99 of 100 nodes examined".
+func examined(s *Summary) string {
+	if n := len(s.Nodes); n > 0 && n < s.NodesKnown {
+		return fmt.Sprintf("%d of %s examined", n, text.Plural(s.NodesKnown, "node"))
+	}
+	return text.Plural(len(s.Nodes), "node")
+}
+
+// gaps are what there is no report of.
+func gaps(s *Summary) (list []string) {
+	if n := s.NodesKnown - len(s.Nodes); n > 0 {
+		list = append(list, fmt.Sprintf("%d not examined", n))
+	}
+	if n := countMissing(s, func(m *Missing) bool { return m.Node == "" && !m.Part }); n > 0 {
+		list = append(list, text.Plural(n, "file")+" not read")
+	}
+	return list
+}
+
+func countMissing(s *Summary, is func(*Missing) bool) (n int) {
+	for i := range s.NotExamined {
+		n += boolInt(is(&s.NotExamined[i]))
 	}
 	return n
 }

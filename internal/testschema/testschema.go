@@ -1,4 +1,6 @@
-package report_test
+// Package testschema makes the JSON Schema of a Go type, for tests: shapes by reflection, as encoding/json sees them; descriptions and the
+// words of string types from the source, where reflection does not see them.
+package testschema
 
 import (
 	"bytes"
@@ -19,24 +21,44 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/golden"
-	"github.com/nodeforensics/nodeforensics/report"
 )
 
 const (
 	modulePath = "github.com/nodeforensics/nodeforensics/"
-	schemaID   = "https://github.com/nodeforensics/nodeforensics/raw/main/report/schema.json"
+	idPrefix   = "https://github.com/nodeforensics/nodeforensics/raw/main/"
 )
 
-// newSchema makes the schema of [report.Report]: shapes by reflection, as encoding/json sees them; descriptions and the
-// words of string types from the source, where reflection does not see them.
-func newSchema(t testing.TB) []byte {
+// ID is the identifier of the schema that is a file of this module.
+func ID(file string) string { return idPrefix + file }
+
+// Check fails if the schema of a type is not what schema.json has in the directory of the test, and writes that with -update. File is its path
+// in the module, name the value of the first field.
+func Check(t *testing.T, root reflect.Type, file, title, name, current string) {
 	t.Helper()
-	g := schemaMaker{t: t, defs: map[string]reflect.Type{}, sources: map[string]*goSource{}}
-	root := g.object(reflect.TypeFor[report.Report]())
+	top := strings.Repeat("../", strings.Count(file, "/"))
+	got := schemaOf(t, root, top, ID(file), title, name)
+	if golden.Update() {
+		if err := os.WriteFile("schema.json", got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if string(got) != current {
+		t.Errorf("the JSON changed its shape, and %s is stale: go generate ./%s, and read the difference", file, path.Dir(file))
+	}
+	if again := schemaOf(t, root, top, ID(file), title, name); !bytes.Equal(got, again) {
+		t.Error("the schema is not the same every time")
+	}
+}
+
+func schemaOf(t testing.TB, rootType reflect.Type, top, id, title, schema string) []byte {
+	t.Helper()
+	g := maker{t: t, top: top, defs: map[string]reflect.Type{}, sources: map[string]*goSource{}}
+	root := g.object(rootType)
 	head := object{
 		{name: "$schema", value: "https://json-schema.org/draft/2020-12/schema"},
-		{name: "$id", value: schemaID},
-		{name: "title", value: "Report of nodeforensics"},
+		{name: "$id", value: id},
+		{name: "title", value: title},
 	}
 	defs, done := object{}, map[string]bool{}
 	for len(done) < len(g.defs) { // a definition may name further ones
@@ -50,7 +72,7 @@ func newSchema(t testing.TB) []byte {
 	slices.SortFunc(defs, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	for i := range root { // which schema it is
 		if properties, ok := root[i].value.(object); ok && root[i].name == "properties" {
-			properties[0].value = append(object{{name: "const", value: report.Schema}}, properties[0].value.(object)...)
+			properties[0].value = append(object{{name: "const", value: schema}}, properties[0].value.(object)...)
 		}
 	}
 	var out bytes.Buffer
@@ -63,8 +85,9 @@ func newSchema(t testing.TB) []byte {
 	return out.Bytes()
 }
 
-type schemaMaker struct {
+type maker struct {
 	t       testing.TB
+	top     string // directory of the module
 	defs    map[string]reflect.Type
 	sources map[string]*goSource // by import path
 }
@@ -95,7 +118,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 }
 
 // shape is the schema of a type where it is used.
-func (g *schemaMaker) shape(t reflect.Type) object {
+func (g *maker) shape(t reflect.Type) object {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
 		return object{{name: "type", value: "string"}, {name: "format", value: "date-time"}}
@@ -125,9 +148,9 @@ func (g *schemaMaker) shape(t reflect.Type) object {
 }
 
 // name is that of a definition: the type's, for those of the leaf packages with the package before it.
-func (g *schemaMaker) name(t reflect.Type) string {
+func (g *maker) name(t reflect.Type) string {
 	name := t.Name()
-	if p := path.Base(t.PkgPath()); p != "report" && p != "forensics" {
+	if p := path.Base(t.PkgPath()); p != "report" && p != "fleet" && p != "forensics" {
 		name = p + "." + name
 	}
 	if old, ok := g.defs[name]; ok && old != t {
@@ -137,7 +160,7 @@ func (g *schemaMaker) name(t reflect.Type) string {
 	return name
 }
 
-func (g *schemaMaker) define(t reflect.Type) object {
+func (g *maker) define(t reflect.Type) object {
 	if t.Kind() == reflect.String {
 		words := append(described(g.source(t).types[t.Name()]), member{name: "type", value: "string"})
 		if t == reflect.TypeFor[logs.Kind]() { // every version knows more kinds of messages
@@ -148,7 +171,7 @@ func (g *schemaMaker) define(t reflect.Type) object {
 	return g.object(t)
 }
 
-func (g *schemaMaker) object(t reflect.Type) object {
+func (g *maker) object(t reflect.Type) object {
 	properties, required := object{}, []string{}
 	g.fields(t, &properties, &required)
 	return append(described(g.source(t).types[t.Name()]),
@@ -156,7 +179,7 @@ func (g *schemaMaker) object(t reflect.Type) object {
 }
 
 // fields adds those of a struct, and those of embedded structs, as encoding/json does.
-func (g *schemaMaker) fields(t reflect.Type, properties *object, required *[]string) {
+func (g *maker) fields(t reflect.Type, properties *object, required *[]string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, tagged := strings.Cut(f.Tag.Get("json"), ",")
@@ -188,7 +211,7 @@ func described(text string) object {
 }
 
 // words are the constants of a string type.
-func (g *schemaMaker) words(t reflect.Type) []string {
+func (g *maker) words(t reflect.Type) []string {
 	if t.PkgPath() == "" {
 		return nil
 	}
@@ -201,7 +224,7 @@ type goSource struct {
 	words         map[string][]string
 }
 
-func (g *schemaMaker) source(t reflect.Type) *goSource {
+func (g *maker) source(t reflect.Type) *goSource {
 	if s := g.sources[t.PkgPath()]; s != nil {
 		return s
 	}
@@ -211,7 +234,7 @@ func (g *schemaMaker) source(t reflect.Type) *goSource {
 	if !ok {
 		g.t.Fatalf("%v is no type of this module", t)
 	}
-	files, err := filepath.Glob(filepath.Join("..", dir, "*.go"))
+	files, err := filepath.Glob(filepath.Join(g.top, dir, "*.go"))
 	if err != nil || len(files) == 0 {
 		g.t.Fatalf("no source of %s: %v", dir, err)
 	}
@@ -278,20 +301,4 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-func TestSchemaIsCurrent(t *testing.T) {
-	got := newSchema(t)
-	if golden.Update() {
-		if err := os.WriteFile("schema.json", got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if !bytes.Equal(got, report.JSONSchema()) {
-		t.Error("the JSON changed its shape, and schema.json is stale: go generate ./report, and read the difference")
-	}
-	if again := newSchema(t); !bytes.Equal(got, again) {
-		t.Error("the schema is not the same every time")
-	}
 }
