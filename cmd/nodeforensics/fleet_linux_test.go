@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -40,5 +41,19 @@ func TestFleetLeavesADeadMountAlone(t *testing.T) {
 	s, o := summaryOf(t, exitFailed, filepath.Join(server.MountPoint(), "node-2.json"), dir)
 	if len(s.Nodes) != 1 || len(s.NotExamined) != 1 || !strings.Contains(o.stderr, "it may be on a dead mount") {
 		t.Errorf("%+v\n%s", s.NotExamined, o.stderr)
+	}
+}
+
+// TestAllNodesLeaveADeadDirectoryAlone: the directory of the reports, or a part of the way to it, may be on a mount that does not respond.
+func TestAllNodesLeaveADeadDirectoryAlone(t *testing.T) {
+	kubectl, dir := fakeKubectl(t, []string{"node-1"}, sends)
+	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{Files: map[string]string{"file": ""}})
+	server.Hang()
+	o := finish(t, command(t, "node", "--all", "--kubectl", kubectl, "--output-dir", filepath.Join(server.MountPoint(), "reports")))
+	if o.status != exitFailed || !strings.Contains(o.stderr, "the directory may be on a dead mount") || o.took > time.Minute {
+		t.Errorf("exit status %d after %v\n%s", o.status, o.took, o.stderr)
+	}
+	if calls, err := os.ReadFile(filepath.Join(dir, "calls")); err == nil {
+		t.Errorf("nodes were examined for nothing: %s", calls)
 	}
 }

@@ -31,11 +31,15 @@ type nodeFlags struct {
 	kubectl, context, kubeconfig string
 	ssh, binary                  string
 	noDebug, imageGiven          bool
+	keyName                      string // of the key that nodes mask with
 	all                          bool
 	selector, list               string
 	parallel                     int
 	wait                         time.Duration // --timeout
 }
+
+// usualNamespace is that of the DaemonSet.
+const usualNamespace = "nodeforensics"
 
 // pluginName is that of the same program as a plugin of kubectl.
 const pluginName = "kubectl-nodeforensics"
@@ -74,6 +78,14 @@ checksum, and removed afterwards.
 in --output-dir while they arrive. If you start it again with the same
 directory, only the nodes without a report are examined.
 
+--redact=strict has each node mask names before its report leaves it. With --all,
+all nodes mask with one key, so that a name has the same placeholder in all
+reports, and fleet joins them. Files and nodes are called by placeholders, too;
+only the terminal says which node is which. The key is in the file
+` + keyFile + ` in --output-dir (or in that of --redact-key). Who has it can
+test guesses of names: do not pass it on with the reports. Each node gets it over
+standard input, and in no command line.
+
 Arguments after -- are passed to nodeforensics on the node.`,
 		Example: `  # Examine a node.
   kubectl nodeforensics node-1
@@ -88,7 +100,10 @@ Arguments after -- are passed to nodeforensics on the node.`,
   kubectl nodeforensics --all --output-dir /tmp/cluster
 
   # Without the plugin, and with arguments for the examination.
-  nodeforensics node node-1 -- --api --redact=strict`,
+  nodeforensics node node-1 --redact=strict -- --api
+
+  # Examine all nodes, and mask names with one key.
+  kubectl nodeforensics --all --redact=strict --output-dir /tmp/masked`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.imageGiven = cmd.Flags().Changed("image")
 			var more []string
@@ -114,13 +129,14 @@ Arguments after -- are passed to nodeforensics on the node.`,
 	fs.StringVar(&f.kubectl, "kubectl", "kubectl", "`COMMAND` to run instead of kubectl, such as 'k3s kubectl'; it is split like --ssh")
 	fs.StringVar(&f.context, "context", "", "`NAME` of the context of the kubeconfig")
 	fs.StringVar(&f.kubeconfig, "kubeconfig", "", "`FILE` with the kubeconfig")
-	fs.StringVarP(&f.Namespace, "namespace", "n", "nodeforensics", "`NAMESPACE` of the DaemonSet")
+	fs.StringVarP(&f.Namespace, "namespace", "n", usualNamespace, "`NAMESPACE` of the DaemonSet")
 	fs.BoolVar(&f.all, "all", false, "examine all nodes, and store the reports in --output-dir")
 	fs.StringVarP(&f.selector, "selector", "l", "", "examine the nodes with these `LABELS`; implies --all")
 	fs.StringVar(&f.list, "nodes", "", "examine the nodes whose names are in `FILE`, one a line; - is standard input; implies --all")
 	fs.IntVar(&f.parallel, "parallel", 32, "examine this `NUMBER` of nodes at a time")
 	fs.DurationVar(&f.wait, "timeout", 3*time.Minute, "end within this time; with --all, give up a node after this time")
 	f.output.register(cmd)
+	f.output.registerRedact(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("namespace", cobra.NoFileCompletions)
 	return cmd
 }
@@ -143,6 +159,8 @@ func (f *nodeFlags) validate(args, more []string) (err error) {
 		return usagef("--timeout %v: want at least 5s", f.wait)
 	case f.all && f.Via != "":
 		return usagef("--via is one pod of one node; it cannot be used with --all")
+	case f.all && slices.ContainsFunc(more, func(arg string) bool { return strings.HasPrefix(arg, "--redact") }):
+		return usagef("with --all, give --redact before --")
 	case f.all && f.output.format != "":
 		return usagef("--output: with --all, reports are stored in --output-dir")
 	case f.binary != "" && isStream(f.binary):
@@ -170,7 +188,11 @@ func (f *nodeFlags) validate(args, more []string) (err error) {
 		return usagef("--image and --namespace: want a name")
 	}
 	f.Examination = min(90*time.Second, f.wait)
-	f.Args = append([]string{"--output=json", "--gzip", "--timeout=" + min(time.Minute, f.wait*2/3).String()}, more...)
+	f.Args = []string{"--output=json", "--gzip", "--timeout=" + min(time.Minute, f.wait*2/3).String()}
+	if f.output.redact == redactStrict {
+		f.Args = append(f.Args, "--redact="+redactStrict)
+	}
+	f.Args = append(f.Args, more...)
 	f.Most = maxPacked
 	if err := f.Check(args...); err != nil {
 		return usageError{err}
@@ -219,6 +241,13 @@ func (a *app) examineNode(f *nodeFlags, node string) error {
 	defer cancel()
 	f.Binary = f.binaries()
 	f.Say = func(text string) { a.note("%s", printable(text)) }
+	if f.output.redactKey != "" {
+		key, _, err := f.output.sharedKey()
+		if err != nil {
+			return err
+		}
+		f.useKey(key)
+	}
 	got, err := a.fetch(ctx, f, node, nil)
 	if err != nil {
 		return err
@@ -237,6 +266,9 @@ func (a *app) examineNode(f *nodeFlags, node string) error {
 	r, err := a.unpackReport(got.packed, f.nameOf(node))
 	if err != nil {
 		return fmt.Errorf("the report of %s: %w", node, err)
+	}
+	if err := f.checkKey(&r); err != nil {
+		return fmt.Errorf("%s: %w", node, err)
 	}
 	if err := a.write(f.output, r); err != nil {
 		return err

@@ -46,7 +46,7 @@ case "$*" in
 *"get nodes"*) cat $D/nodes.json; exit;;
 *"get pods --namespace=nodeforensics"*) cat $D/pods.json; exit;;
 *" -- /nodeforensics version") exit;;
-*" -- /nodeforensics "*) P=$(echo "$*" | sed 's/.*--container=main nf-\([^ ]*\) .*/\1/');;
+*" -- /nodeforensics "*) P=$(echo "$*" | sed 's/.* nf-\([^ ]*\) -- .*/\1/');;
 esac
 case "$P" in
 ` + examination + `

@@ -4,12 +4,9 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,10 +40,12 @@ type round struct {
 	f     *nodeFlags
 	dir   string
 	known *reach.Pods
+	names *maskedNodes // nil: names of nodes are not masked
 	total int
 	disk  chan struct{} // so many reports are read and written at a time: their evidence is in memory
 
 	mu      sync.Mutex
+	stored  map[string]bool // files of the directory, by their paths
 	done    int
 	failed  []notExamined
 	broken  error // the directory cannot be written
@@ -65,8 +64,11 @@ func (a *app) examineAll(f *nodeFlags) error {
 	if !f.output.toDir() {
 		r.dir = absolute("nodeforensics-nodes")
 	}
-	if err := os.MkdirAll(r.dir, 0o700); err != nil {
-		return fmt.Errorf("--output-dir: %w", err)
+	if err := r.openDir(); err != nil {
+		return fmt.Errorf("--output-dir %s: %w", r.dir, err)
+	}
+	if err := r.maskNames(); err != nil {
+		return err
 	}
 	nodes, err := r.nodeNames(ctx)
 	if err != nil {
@@ -82,26 +84,64 @@ func (a *app) examineAll(f *nodeFlags) error {
 	r.total = len(left)
 	if len(left) > 0 {
 		r.known = f.DaemonSetPods(ctx)
+		r.names.learnPods(r.known, f.Namespace)
 		r.work(ctx, left)
 	}
 	return r.finish(ctx, nodes)
 }
 
-// nodeNames are the nodes to examine, each once.
-func (r *round) nodeNames(ctx context.Context) ([]string, error) {
-	if r.f.list != "" {
-		return listedNames(r.f)
+// openDir makes the directory, and finds what is in it. Both are done by children: it may be on a dead mount.
+func (r *round) openDir() error {
+	if _, err := r.writeFiles(nil, parcel{Dir: r.dir, Make: true, Replace: true}, nil, time.Time{}); err != nil {
+		return err
 	}
-	list, err := os.CreateTemp(r.dir, "nodes.*.tmp") // what they have in common is told from it at the end
+	content, err := openNamed(r.dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { _ = os.Remove(list.Name()) }()
-	names, err := r.f.Nodes(ctx, r.f.selector, list)
-	if err := errors.Join(list.Close(), err); err != nil {
+	dir, ok := content.(*directory)
+	if !ok {
+		return errors.Join(errors.New("not a directory"), content.Close())
+	}
+	files, err := dir.Files()
+	r.stored = map[string]bool{}
+	for _, f := range files {
+		r.stored[f.Name] = true
+	}
+	return err
+}
+
+// nodeNames are the nodes to examine, each once.
+func (r *round) nodeNames(ctx context.Context) (names []string, err error) {
+	if r.f.list != "" {
+		names, err = listedNames(r.f)
+		r.names.learn(names)
+		return names, err
+	}
+	nodes, err := r.f.Nodes(ctx, r.f.selector)
+	if err != nil {
 		return nil, fmt.Errorf("the list of nodes: %w; --nodes FILE gives one", err)
 	}
-	return names, os.Rename(list.Name(), filepath.Join(r.dir, "nodes.json"))
+	for i := range nodes {
+		names = append(names, nodes[i].Metadata.Name)
+	}
+	r.names.learn(names)
+	for i := range nodes {
+		r.names.mask(&nodes[i])
+	}
+	return names, r.storeJSON("nodes.json", map[string]any{"kind": "NodeList", "items": nodes}) // what they have in common is told from it at the end
+}
+
+// storeJSON writes a file beside the reports.
+func (r *round) storeJSON(name string, value any) error {
+	file, err := newRendering(name, func(w io.Writer) error { return report.WriteJSON(w, value) })
+	if err == nil {
+		_, err = r.writeFiles(nil, parcel{Dir: r.dir, Replace: true}, []rendering{file}, time.Time{})
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.dir, err)
+	}
+	return nil
 }
 
 // listedNames are those of --nodes.
@@ -127,9 +167,13 @@ func listedNames(f *nodeFlags) (names []string, err error) {
 	return names, lines.Err()
 }
 
+// file is the name of a file about a node.
+func (r *round) file(node, format string) string { return r.names.of(node) + "." + format }
+
 func (r *round) isStored(node string) bool {
-	info, err := os.Lstat(filepath.Join(r.dir, node+"."+formatJSON))
-	return err == nil && info.Mode().IsRegular() && info.Size() > 0
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stored[filepath.Join(r.dir, r.file(node, formatJSON))]
 }
 
 // work examines nodes, as many at a time as --parallel says.
@@ -211,9 +255,12 @@ func (r *round) attempt(ctx context.Context, node string) (*fetched, error) {
 	}
 	r.disk <- struct{}{}
 	defer func() { <-r.disk }()
-	rep, err := r.unpackReport(got.packed, r.f.nameOf(node))
+	rep, err := r.unpackReport(got.packed, r.names.of(node))
 	if err != nil {
 		return got, fmt.Errorf("its report cannot be read: %w", err)
+	}
+	if err := r.f.checkKey(&rep); err != nil {
+		return got, err
 	}
 	if err := r.store(node, rep); err != nil {
 		r.giveUpOn(err)
@@ -221,6 +268,7 @@ func (r *round) attempt(ctx context.Context, node string) (*fetched, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.stored[filepath.Join(r.dir, r.file(node, formatJSON))] = true
 	r.done++
 	r.say(node, headlineOf(&rep))
 	return got, nil
@@ -230,7 +278,7 @@ func (r *round) attempt(ctx context.Context, node string) (*fetched, error) {
 func (r *round) store(node string, rep report.Report) error {
 	var files []rendering
 	for _, format := range fileFormats {
-		file, err := newRendering(node+"."+format, func(w io.Writer) error { return render(w, rep, format) })
+		file, err := newRendering(r.file(node, format), func(w io.Writer) error { return render(w, rep, format) })
 		if err != nil {
 			return err
 		}
@@ -264,6 +312,9 @@ func headlineOf(r *report.Report) string {
 
 // say prints one line for a node.
 func (r *round) say(node, what string) {
+	if name := r.names.of(node); name != node {
+		node += " (" + name + ")" // which the reports do not tell
+	}
 	r.note("%s", printable(fmt.Sprintf("[%d/%d] %s: %s", r.done, r.total, node, what)))
 }
 
@@ -285,16 +336,8 @@ func (r *round) finish(ctx context.Context, nodes []string) error {
 		}
 	}
 	slices.SortFunc(r.failed, func(a, b notExamined) int { return cmp.Compare(a.Node, b.Node) })
-	list, err := json.MarshalIndent(missing{"nodeforensics.not-examined/v1", append([]notExamined{}, r.failed...)}, "", "  ")
-	if err != nil {
+	if err := r.storeJSON(notExaminedName, missing{"nodeforensics.not-examined/v1", r.names.maskFailed(r.failed)}); err != nil {
 		return err
-	}
-	file, err := newRendering(notExaminedName, writing(append(list, '\n')))
-	if err == nil {
-		_, err = r.writeFiles(nil, parcel{Dir: r.dir, Replace: true}, []rendering{file}, time.Time{})
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s: %w", r.dir, err)
 	}
 	if len(r.failed) > 0 || ctx.Err() != nil {
 		r.status = exitFailed

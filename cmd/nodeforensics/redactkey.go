@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 
@@ -31,17 +34,47 @@ func (o *outputFlags) sharedKey() (key []byte, name string, err error) {
 		return nil, "", fmt.Errorf("--redact-key %s: %w", o.redactKey, err)
 	}
 	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(io.LimitReader(file, maxRedactKey))
-	if err != nil {
+	key, n, err := readKey(file)
+	switch {
+	case err != nil:
 		return nil, "", fmt.Errorf("--redact-key %s: %w", o.redactKey, err)
+	case n < minRedactKey:
+		return nil, "", usagef("--redact-key %s: %d bytes, want at least %d", o.redactKey, n, minRedactKey)
 	}
-	if len(text) < minRedactKey {
-		return nil, "", usagef("--redact-key %s: %d bytes, want at least %d", o.redactKey, len(text), minRedactKey)
+	return key, keyName(key), nil
+}
+
+// readKey reads the text of a key, which has n bytes. A key that keyLine has written ends with its line: the pipe that it comes from may stay open.
+func readKey(in io.Reader) (key []byte, n int, err error) {
+	text := bufio.NewReader(io.LimitReader(in, maxRedactKey))
+	line, err := text.ReadBytes('\n')
+	if digits, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte(keyPrefix)); ok && len(digits) == hex.EncodedLen(sha256.Size) {
+		if key, err := hex.DecodeString(string(digits)); err == nil {
+			return key, len(line), nil
+		}
 	}
-	sum := sha256.Sum256(text)
-	mac := hmac.New(sha256.New, sum[:])
+	if err == nil {
+		var rest []byte
+		rest, err = io.ReadAll(text)
+		line = append(line, rest...)
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	sum := sha256.Sum256(line)
+	return sum[:], len(line), err
+}
+
+// keyPrefix begins the text of a key that is a key itself; of other texts it is the checksum.
+const keyPrefix = "nodeforensics-key:"
+
+// keyLine is a text by which readKey gives the key.
+func keyLine(key []byte) string { return keyPrefix + hex.EncodeToString(key) }
+
+func keyName(key []byte) string {
+	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("name of the key"))
-	return sum[:], hex.EncodeToString(mac.Sum(nil)[:8]), nil
+	return hex.EncodeToString(mac.Sum(nil)[:8])
 }
 
 // nameKey notes the key of the placeholders in saved evidence. If some of them are of another key, it has none.

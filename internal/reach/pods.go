@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodelabel"
 )
 
 // Pod is what of a pod decides whether it is a way into its node.
@@ -325,6 +328,16 @@ func (o *Options) DaemonSetPods(ctx context.Context) *Pods {
 	return p
 }
 
+// Names are the names of the pods.
+func (p *Pods) Names() (names []string) {
+	for _, pods := range p.byNode {
+		for _, pod := range pods {
+			names = append(names, pod.Metadata.Name)
+		}
+	}
+	return names
+}
+
 func (p *Pods) of(ctx context.Context, o *Options, node string) ([]*Pod, error) {
 	if p != nil {
 		return p.byNode[node], p.err
@@ -336,18 +349,30 @@ func (p *Pods) of(ctx context.Context, o *Options, node string) ([]*Pod, error) 
 	return pods, nil
 }
 
-// Node is what of a node decides whether it can be reached.
+// Node is what of a node decides whether it can be reached, and what it may have in common with others.
 type Node struct {
 	Metadata struct {
-		Name string `json:"name"`
+		Name   string            `json:"name"`
+		Labels map[string]string `json:"labels"`
 	} `json:"metadata"`
 	Status struct {
-		Conditions []struct {
-			Type   string `json:"type"`
-			Status string `json:"status"`
-			Reason string `json:"reason"`
-		} `json:"conditions"`
+		Conditions []Condition `json:"conditions"`
+		NodeInfo   struct {
+			KernelVersion           string `json:"kernelVersion"`
+			OSImage                 string `json:"osImage"`
+			Architecture            string `json:"architecture"`
+			KubeletVersion          string `json:"kubeletVersion"`
+			ContainerRuntimeVersion string `json:"containerRuntimeVersion"`
+		} `json:"nodeInfo"`
 	} `json:"status"`
+}
+
+// A Condition is one of a node.
+type Condition struct {
+	Type               string `json:"type"`
+	Status             string `json:"status"`
+	Reason             string `json:"reason"`
+	LastTransitionTime string `json:"lastTransitionTime"`
 }
 
 // notReady says why a node starts no pods.
@@ -360,18 +385,21 @@ func (n *Node) notReady() error {
 	return nil
 }
 
-// Nodes are the names of the nodes that a selector selects. The list of the API server is copied.
-func (o *Options) Nodes(ctx context.Context, selector string, list io.Writer) (names []string, err error) {
+// Nodes are the nodes that a selector selects, with the labels and the condition that tell what they have in common.
+func (o *Options) Nodes(ctx context.Context, selector string) (nodes []Node, err error) {
 	args := []string{"nodes"}
 	if selector != "" {
 		args = append(args, "--selector="+selector)
 	}
 	err = o.get(ctx, func(r io.Reader) error {
-		return items(io.TeeReader(r, list), func(n *Node) {
-			if objectName.MatchString(n.Metadata.Name) {
-				names = append(names, n.Metadata.Name)
+		return items(r, func(n *Node) {
+			if !objectName.MatchString(n.Metadata.Name) {
+				return
 			}
+			maps.DeleteFunc(n.Metadata.Labels, func(label, _ string) bool { return nodelabel.Fact(label) == "" })
+			n.Status.Conditions = slices.Clone(slices.DeleteFunc(n.Status.Conditions, func(c Condition) bool { return c.Type != "Ready" }))
+			nodes = append(nodes, *n)
 		})
 	}, args...)
-	return names, err
+	return nodes, err
 }

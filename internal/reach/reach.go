@@ -34,6 +34,9 @@ type Options struct {
 	Binary func(arch string) (Binary, error)
 	// Args are arguments of an examination. Its standard output is what Examine writes.
 	Args []string
+	// Stdin is a line, without its end, that an examination reads from standard input: what no command line may have, since others see those.
+	// It has no blank and nothing that a shell would expand. Empty: nothing is passed.
+	Stdin string
 	// Examination is how long one may take, once started. All steps beside it have limits of their own.
 	Examination time.Duration
 	// Most is how many bytes are taken of its output.
@@ -192,13 +195,25 @@ func (e *examination) daemonSet(ctx context.Context) (string, error) {
 			why = fmt.Errorf("pod %s: %w", p.Name(), err)
 			continue
 		}
-		if err := e.run(ctx, append(append(in(false), Program), e.Args...), nil, e.Examination); err != nil {
+		if err := e.run(ctx, append(append(in(e.Stdin != ""), Program), e.Args...), e.stdin(nil), e.Examination); err != nil {
 			why = fmt.Errorf("pod %s: %w", p.Name(), err)
 			continue
 		}
 		return name, nil
 	}
 	return "", why
+}
+
+// stdin is what an examination reads, and then the program that is brought.
+func (e *examination) stdin(program io.Reader) io.Reader {
+	if e.Stdin == "" {
+		return program
+	}
+	line := strings.NewReader(e.Stdin + "\n")
+	if program == nil {
+		return line
+	}
+	return io.MultiReader(line, program)
 }
 
 // inPod returns commands in a container of a pod, with or without standard input.

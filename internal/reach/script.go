@@ -39,10 +39,12 @@ const (
 		`if $b mkdir $t 2>/dev/null; then echo exit 7 > $t/try && $b chmod 700 $t/try && $t/try 2>/dev/null; r=$?; $b rm -f $t/try; $b rmdir $t; ` +
 		`if [ $r = 7 ]; then echo place $d; break; fi; fi; done; echo done`
 
-	// Takes the program from standard input, checks it, starts it and removes it, also if the connection breaks.
-	bringScript = toolsScript + `umask 077; t=%[1]s; $b mkdir $t || exit 91; trap "$b rm -f $t/nodeforensics; $b rmdir $t" EXIT; trap "exit 94" HUP INT TERM PIPE; ` +
+	// Takes the program from standard input, checks it, starts it and removes it, also if the connection breaks. A line may stand before it,
+	// which a shell reads byte by byte, and prints itself: it is in no command line.
+	bringScript = toolsScript + `umask 077; t=%[1]s; $b mkdir $t || exit 91; %[4]strap "$b rm -f $t/nodeforensics; $b rmdir $t" EXIT; trap "exit 94" HUP INT TERM PIPE; ` +
 		`$b cat > $t/nodeforensics || exit 92; set -- $($b sha256sum $t/nodeforensics); [ "$1" = %[2]s ] || exit 93; $b chmod 700 $t/nodeforensics || exit 92; ` +
-		`$t/nodeforensics %[3]s`
+		`%[5]s$t/nodeforensics %[3]s`
+	takeLine, passLine = `IFS= read -r line; `, `echo "$line" | `
 
 	removeScript = toolsScript + `$b rm -f %[1]s/nodeforensics; $b rmdir %[1]s 2>/dev/null; [ -e %[1]s ] || echo removed`
 )
@@ -121,7 +123,12 @@ func (e *examination) bring(ctx context.Context, shell func(script string, stdin
 	defer func() { _ = in.Close() }()
 	dir := path.Join(place, name)
 	e.say("sending the program (%d MB) to %s", program.Size/1e6, dir)
-	err = e.run(ctx, shell(fmt.Sprintf(bringScript, dir, program.Sum, strings.Join(e.Args, " ")), true), in, bringLimit+e.Examination)
+	take, pass := "", ""
+	if e.Stdin != "" {
+		take, pass = takeLine, passLine
+	}
+	script := fmt.Sprintf(bringScript, dir, program.Sum, strings.Join(e.Args, " "), take, pass)
+	err = e.run(ctx, shell(script, true), e.stdin(in), bringLimit+e.Examination)
 	if err == nil {
 		return nil
 	}

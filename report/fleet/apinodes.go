@@ -1,9 +1,9 @@
 package fleet
 
 import (
-	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/internal/nodelabel"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -107,26 +107,9 @@ var infoFacts = map[string]string{
 	"kernelVersion": "kernel", "osImage": "OS image", "architecture": "architecture", "kubeletVersion": "kubelet", "containerRuntimeVersion": "runtime",
 }
 
-// labelFacts are labels that say where a node is and what it is made of.
-var labelFacts = map[string]string{
-	"topology.kubernetes.io/zone":              "zone",
-	"failure-domain.beta.kubernetes.io/zone":   "zone",
-	"topology.kubernetes.io/region":            "region",
-	"failure-domain.beta.kubernetes.io/region": "region",
-	"node.kubernetes.io/instance-type":         "instance type",
-	"beta.kubernetes.io/instance-type":         "instance type",
-	"cloud.google.com/gke-nodepool":            "node pool",
-	"eks.amazonaws.com/nodegroup":              "node pool",
-	"kubernetes.azure.com/agentpool":           "node pool",
-	"karpenter.sh/nodepool":                    "node pool",
-}
-
-// readLabel keeps a label that may be common to sick nodes: those above, and versions of drivers under any name.
+// readLabel keeps a label that may be common to sick nodes.
 func (s *scanner) readLabel(facts map[string]string, label string) error {
-	name := labelFacts[label]
-	if name == "" && strings.Contains(label, "driver") && strings.Contains(label, "version") {
-		name = label
-	}
+	name := nodelabel.Fact(label)
 	if name == "" {
 		return s.skip()
 	}
