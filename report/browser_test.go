@@ -5,12 +5,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/report"
+	"github.com/nodeforensics/nodeforensics/report/fleet"
 )
 
 var pages = flag.String("pages", "", "directory to keep the pages of the browser test in, to look at them")
@@ -22,6 +25,7 @@ type expectation struct {
 	Large       bool `json:"large"`        // the accessibility rules, which take a second per thousand elements, are left out
 	Brief       bool `json:"brief"`        // two views instead of four
 	FirstScreen bool `json:"first_screen"` // the first command is on the first screen
+	Fleet       bool `json:"fleet"`        // a summary of many nodes: sort, search and the way to the page of a node are tried
 }
 
 // TestBrowser opens reports in a real browser: nothing runs or loads that came from the node, no console message,
@@ -33,17 +37,20 @@ func TestBrowser(t *testing.T) {
 		dir = t.TempDir()
 	}
 	hung := load(t, "hung-mount")
-	write := func(name string, r report.Report, want expectation) {
-		want.Findings = len(r.Findings)
+	writePage := func(name, html string, want expectation) {
 		data, err := json.Marshal(want)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for file, content := range map[string][]byte{name + ".html": []byte(page(t, r)), name + ".json": data} {
+		for file, content := range map[string][]byte{name + ".html": []byte(html), name + ".json": data} {
 			if err := os.WriteFile(filepath.Join(dir, file), content, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
+	}
+	write := func(name string, r report.Report, want expectation) {
+		want.Findings = len(r.Findings)
+		writePage(name, page(t, r), want)
 	}
 	write("hung-mount", hung, expectation{Interactive: true, FirstScreen: true})
 	write("healthy", load(t, "healthy"), expectation{Brief: true})
@@ -54,6 +61,9 @@ func TestBrowser(t *testing.T) {
 	for _, name := range captureNames {
 		write(name, captured(t, name), expectation{Brief: true, FirstScreen: name == "kubelet-1.34.4-hung-csi" || name == "kubelet-1.17.4-hung-cephfs"})
 	}
+
+	writePage("fleet", fleetPage(t, "worker"), expectation{Fleet: true, FirstScreen: true})
+	writePage("fleet-hostile", fleetPage(t, payload), expectation{Brief: true})
 
 	cmd := exec.Command(node, filepath.Join("testdata", "browser", "check.mjs"), chromium, dir)
 	var stdout, stderr bytes.Buffer
@@ -68,6 +78,37 @@ func TestBrowser(t *testing.T) {
 	if !reportProblems(t, stdout.Bytes()) {
 		t.Error("check.mjs did not come to its end")
 	}
+}
+
+// fleetPage is a summary of nodes of which most have one cause and some another one, and whose pages are that of hung-mount.
+func fleetPage(t *testing.T, name string) string {
+	t.Helper()
+	var r fleet.Reader
+	reports := []report.Report{load(t, "hung-mount"), load(t, "healthy"), load(t, "nothing-checked")}
+	for _, capture := range captureNames {
+		reports = append(reports, captured(t, capture))
+	}
+	for i := range 6 {
+		again := reports[0]
+		again.Evidence.Collected = again.Evidence.Collected.Add(time.Duration(i) * time.Minute)
+		reports = append(reports, again)
+	}
+	for i, one := range reports {
+		one.Node.Name = fmt.Sprintf("%s-%d", name, i)
+		var text bytes.Buffer
+		if err := report.JSON(&text, one); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Read("r.json", "hung-mount.html", &text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.NotExamined(name+"-99", "", "timed out "+name)
+	var html bytes.Buffer
+	if err := fleet.HTML(&html, r.Summary()); err != nil {
+		t.Fatal(err)
+	}
+	return html.String()
 }
 
 // reportProblems fails the test for each line of check.mjs and says whether the last one was reached.

@@ -406,9 +406,27 @@ func TestCheck(t *testing.T) {
 
 // TestScripts: a script has to survive single quotes in the command lines of other shells.
 func TestScripts(t *testing.T) {
-	for _, script := range []string{spareScript, placeScript, bringScript, removeScript} {
+	for _, script := range []string{spareScript, placeScript, bringScript, takeLine, passLine, removeScript} {
 		if i := strings.IndexAny(script, "'!\\\n"); i >= 0 {
 			t.Errorf("%q in %q", script[i], script)
+		}
+	}
+}
+
+// TestLineBeforeTheProgram: shells take the line and no byte of the program behind it, and pass it on in no command line.
+func TestLineBeforeTheProgram(t *testing.T) {
+	program := strings.Repeat("\x7fELF\x00 \n\\", 20_000)
+	for _, shell := range [][]string{{"sh"}, {"busybox", "sh"}, {"bash"}} {
+		if _, err := exec.LookPath(shell[0]); err != nil {
+			continue
+		}
+		file := filepath.Join(t.TempDir(), "program")
+		cmd := exec.Command(shell[0], append(shell[1:], "-c", takeLine+"cat > "+file+"; type echo; "+passLine+"cat")...)
+		cmd.Stdin = strings.NewReader("a-key:0123456789abcdef\n" + program)
+		out, err := cmd.Output()
+		got, _ := os.ReadFile(file)
+		if lines := strings.Split(string(out), "\n"); err != nil || len(lines) != 3 || !strings.Contains(lines[0], "builtin") || lines[1] != "a-key:0123456789abcdef" || string(got) != program {
+			t.Errorf("%v: %v, %q, %d of %d bytes", shell, err, out, len(got), len(program))
 		}
 	}
 }

@@ -45,6 +45,7 @@ type diagnosis struct {
 	title    string
 	since    *time.Time
 	pods     int
+	fix      string
 	finding  int // the first one; -1 without
 }
 
@@ -210,6 +211,8 @@ func (s *scanner) readDiagnosis(d *digest) error {
 			err = s.readIdentity(&g)
 		case "pods":
 			err = s.array(func() error { g.pods++; return s.skip() })
+		case "remedies":
+			err = s.array(func() error { return s.readRemedy(&g) })
 		case "findings":
 			err = s.array(func() error {
 				n, err := s.number()
@@ -239,6 +242,26 @@ func (s *scanner) readRoot(g *diagnosis) error {
 		g.Kind = forensics.Kind(word)
 		return err
 	})
+}
+
+// readRemedy keeps the first instruction that repairs the cause. Commands have names of their own on each node.
+func (s *scanner) readRemedy(g *diagnosis) error {
+	action, instruction := "", ""
+	err := s.object(func(key string) (err error) {
+		switch key {
+		case "action":
+			action, err = s.text(maxFact)
+		case "instruction":
+			instruction, err = s.text(maxTitle)
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	if action == "repair" && g.fix == "" && len(instruction) < maxTitle {
+		g.fix = instruction
+	}
+	return err
 }
 
 func (s *scanner) readIdentity(g *diagnosis) error {

@@ -55,6 +55,8 @@ type Cause struct {
 	FirstNode string     `json:"first_node,omitempty"`
 	// Doubt says why each node may have a cause of its own, of the same kind; absent if a field says that it is one.
 	Doubt string `json:"doubt,omitempty"`
+	// Fix is what repairs it, by the report of the first node that says so without a command of its own; absent with Doubt.
+	Fix string `json:"fix,omitempty"`
 	// Pods counts the affected pods of all nodes.
 	Pods int `json:"pods"`
 	// Nodes are those that have it, in the order of Since.
@@ -74,6 +76,7 @@ type Sighting struct {
 	Pods  int        `json:"pods"`
 
 	trouble string // what the check calls it
+	fix     string
 	node    int    // in Summary.Nodes
 }
 

@@ -84,12 +84,12 @@ func joinKey(id forensics.Identity, r *entry) string {
 // add adds a root cause of a node; a node has a cause once.
 func (c *Cause) add(d *diagnosis, node int, name string) {
 	if n := len(c.Nodes); n == 0 || c.Nodes[n-1].node != node {
-		c.Nodes = append(c.Nodes, Sighting{Node: name, Check: d.Check, Severity: d.severity, Title: d.title, Since: d.since, Pods: d.pods, trouble: d.Trouble, node: node})
+		c.Nodes = append(c.Nodes, Sighting{Node: name, Check: d.Check, Severity: d.severity, Title: d.title, Since: d.since, Pods: d.pods, trouble: d.Trouble, fix: d.fix, node: node})
 	} else {
 		last := &c.Nodes[n-1]
 		last.Pods += d.pods
 		if d.severity.Rank() > last.Severity.Rank() {
-			last.Severity, last.Title, last.Check, last.trouble = d.severity, d.title, d.Check, d.Trouble
+			last.Severity, last.Title, last.Check, last.trouble, last.fix = d.severity, d.title, d.Check, d.Trouble, d.fix
 		}
 		if last.Since == nil || d.since != nil && d.since.Before(*last.Since) {
 			last.Since = d.since
@@ -142,6 +142,9 @@ func (c *Cause) finish() {
 	}
 	c.Common = []Trait{}
 	c.Title, c.Doubt = title(c), doubt(c)
+	for i := 0; i < len(c.Nodes) && c.Fix == "" && c.Doubt == ""; i++ {
+		c.Fix = c.Nodes[i].fix
+	}
 }
 
 func boolInt(b bool) int {

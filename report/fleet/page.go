@@ -85,6 +85,7 @@ type causeCard struct {
 	First  link
 	Pods   int
 	Doubt  string
+	Fix    string
 	Names  []string
 	Checks []string
 	Listed []sightingRow // nodes with headlines
@@ -265,9 +266,9 @@ func newCard(s *Summary, i int, left *room) causeCard {
 	c := &s.Causes[i]
 	card := causeCard{
 		Number: i + 1, Mark: severityMark(c.Severity), Title: report.Visible(c.Title, 2*maxCell), Extent: nodesOf(c),
-		Since: newWhen(c.Since), Pods: c.Pods, Doubt: c.Doubt, Common: newTraits(c.Common),
+		Since: newWhen(c.Since), Pods: c.Pods, Doubt: c.Doubt, Fix: report.Visible(c.Fix, 2*maxCell), Common: newTraits(c.Common),
 	}
-	left.fits(1200, card.Title, card.Doubt)
+	left.fits(1200, card.Title, card.Doubt, card.Fix)
 	if c.Since != nil {
 		card.First = nodeLink(&s.Nodes[c.Nodes[0].node])
 	}

@@ -49,7 +49,7 @@ func (d *digest) weight() int {
 	}
 	for i := range d.diagnoses {
 		g := &d.diagnoses[i]
-		n += perReport/2 + len(g.title) + len(g.Check) + len(g.Trouble) + len(g.ID) + len(g.Name)
+		n += perReport/2 + len(g.title) + len(g.Check) + len(g.Trouble) + len(g.ID) + len(g.Name) + len(g.fix)
 	}
 	return n
 }

@@ -116,6 +116,9 @@ func (t *writer) cause(c *Cause, opt report.TextOptions) {
 	} else {
 		t.line("          ", c.Nodes[0].Title)
 	}
+	if c.Fix != "" {
+		t.hang("          Fix: ", "               ", c.Fix, false)
+	}
 	for _, tr := range traits {
 		t.line("          ", tr.words("with it"))
 	}

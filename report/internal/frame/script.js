@@ -94,6 +94,7 @@
   all("table.sort").forEach(function (table) {
     if (table.tBodies[0].rows.length < 2) return;
     all("thead th", table).forEach(function (th, column) {
+      if (th.querySelector("a")) return; // a button has no link in it
       var button = document.createElement("button");
       button.type = "button";
       while (th.firstChild) button.appendChild(th.firstChild);

@@ -2,7 +2,7 @@
 //
 //	node check.mjs CHROMIUM DIR
 //
-// DIR holds NAME.html, and NAME.json with what is expected of it: {"findings": N, "interactive": true|false, ...}.
+// DIR holds NAME.html, and NAME.json with what is expected of it: {"findings": N, "interactive": true|false, "fleet": true|false, ...}.
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -68,6 +68,50 @@ async function firstScreen(browser, url) {
   await context.close();
 }
 
+// firstCause: the first cause, since when, on how many nodes, and the way to the first node's page are on the first screen.
+async function firstCause(browser, url) {
+  for (const [width, height] of [[1200, 900], [390, 844]]) {
+    const context = await browser.newContext({ viewport: { width, height } });
+    const page = await open(context, url);
+    for (const part of ["#cause-1 > h3", "#cause-1 .sev", "#cause-1 .sev a"]) {
+      const box = await page.locator(part).first().boundingBox();
+      expect(box && box.y + box.height <= height, "not on the first screen of " + width + " px", part + " " + JSON.stringify(box));
+    }
+    await context.close();
+  }
+}
+
+// fleet tries what a summary of many nodes can do.
+async function fleet(browser, url) {
+  const context = await browser.newContext();
+  const page = await open(context, url);
+  const names = () => page.locator("#nodes tbody tr").evaluateAll((rows) => rows.map((r) => r.cells[0].textContent));
+  const header = page.locator("#nodes thead th").first();
+  const all = await names();
+  await header.locator("button").focus();
+  for (const direction of ["ascending", "descending"]) {
+    await page.keyboard.press("Enter");
+    const list = await names(), want = [...all].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+    if (direction === "descending") want.reverse();
+    expect(list.join() === want.join() && await header.getAttribute("aria-sort") === direction, "sort of nodes by keyboard, " + direction, list);
+  }
+  await page.fill("#nodes .find input", "worker-1");
+  await page.waitForFunction(() => document.querySelector("#nodes .find .n").textContent !== "");
+  const left = await visible(page, "#nodes tbody tr");
+  expect(left > 0 && left < all.length, "search of nodes", left + " of " + all.length);
+  await page.locator("#nodes tbody a[href^='#cause-']:visible").first().click();
+  expect(/#cause-\d+$/.test(page.url()), "the way to a cause", page.url());
+  await context.close();
+
+  const other = await browser.newContext();
+  const from = await other.newPage();
+  await from.goto(url);
+  await from.locator("#cause-1 tbody a").first().click();
+  await from.waitForSelector("#diagnosis-1");
+  expect(from.url().endsWith("/hung-mount.html"), "the way to the page of a node", from.url());
+  await other.close();
+}
+
 async function accessibility(page) {
   await page.evaluate(axe);
   const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
@@ -104,6 +148,8 @@ async function contrast(page) {
     const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
       .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
     const behind = (t, svg) => {
+      const circle = t.parentNode.querySelector("circle");
+      if (circle && t.parentNode.matches(".dot")) return parse(getComputedStyle(circle).fill);
       const rect = svg.closest(".timeline") ? svg.querySelector("rect.lane") : t.closest("g") && t.closest("g").querySelector("rect");
       if (rect) return parse(getComputedStyle(rect).fill);
       for (let e = svg; e; e = e.parentElement) {
@@ -271,7 +317,11 @@ try {
     }
     if (want.first_screen) {
       where = name + ", first screen";
-      await firstScreen(browser, url);
+      await (want.fleet ? firstCause : firstScreen)(browser, url);
+    }
+    if (want.fleet) {
+      where = name + ", in use";
+      await fleet(browser, url);
     }
     if (want.interactive) {
       where = name + ", in use";
