@@ -3,12 +3,12 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/report/internal/frame"
 )
 
 // flame is an icicle graph of the goroutines of a dump, or of a CPU profile. A bar is a function. Its width is its share of the goroutines
@@ -146,13 +146,13 @@ func (f *flame) draw(n *flameNode, level int, x, width float64, total int, room 
 }
 
 func (f *flame) bar(n *flameNode, level int, x, width float64) flameBar {
-	b := flameBar{X: tenth(x), Y: float64(level * flameRow), W: tenth(max(width-1, 1)), Kind: flameKind(n, level)}
+	b := flameBar{X: frame.Tenth(x), Y: float64(level * flameRow), W: frame.Tenth(max(width-1, 1)), Kind: flameKind(n, level)}
 	full := cell(n.name, 160)
 	b.Full = full + shown(": "+f.say(n.count))
 	if n.blocked > 0 {
 		b.Full += shown(fmt.Sprintf(", %d blocked", n.blocked))
 	}
-	b.TextX, b.TextY = tenth(x+4), b.Y+13
+	b.TextX, b.TextY = frame.Tenth(x+4), b.Y+13
 	name := full
 	if level > 0 {
 		name = cell(lastPart(n.name), 160)
@@ -181,6 +181,3 @@ func flameKind(n *flameNode, level int) string {
 	}
 	return ""
 }
-
-// tenth rounds to a tenth of a pixel.
-func tenth(x float64) float64 { return math.Round(x*10) / 10 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/text"
+	"github.com/nodeforensics/nodeforensics/report/internal/frame"
 )
 
 // The sizes of the picture in pixels.
@@ -30,7 +31,7 @@ type timelinePicture struct {
 	Range string
 	Cited bool // a root cause rests on one of the events
 	Lanes []drawnLane
-	Ticks []drawnTick
+	Ticks []frame.Tick
 	Marks []drawnMark
 }
 
@@ -62,12 +63,6 @@ type laneBar struct {
 	Arrow   string
 }
 
-type drawnTick struct {
-	X          float64
-	Text, Date string
-	Anchor     string
-}
-
 // drawnMark is when a root cause began.
 type drawnMark struct {
 	X      float64
@@ -83,11 +78,11 @@ func newTimelinePicture(t timeline, examined time.Time, room *budget) *timelineP
 	if span <= 0 {
 		return nil
 	}
-	s := scale{from: t.From, to: t.To}
+	s := scale{frame.Scale{From: t.From, To: t.To, Width: timelineWidth, Pad: timelinePad}}
 	if late := examined.Sub(t.To); late > 0 && late < span/4 {
-		s.to = examined
+		s.To = examined
 	}
-	p := &timelinePicture{W: timelineWidth, Alt: timelineAlt(t), Range: text.Moment(s.from) + " to " + text.Moment(s.to)}
+	p := &timelinePicture{W: timelineWidth, Alt: timelineAlt(t), Range: text.Moment(s.From) + " to " + text.Moment(s.To)}
 	y := markHeight
 	for _, lane := range t.Lanes {
 		drawn := s.lane(lane, y, room)
@@ -96,7 +91,7 @@ func newTimelinePicture(t timeline, examined time.Time, room *budget) *timelineP
 		p.Cited = p.Cited || slices.ContainsFunc(lane.Events, func(m timelineEvent) bool { return m.Marked })
 	}
 	p.H = y + axisHeight
-	p.Ticks = s.ticks()
+	p.Ticks = s.Ticks()
 	p.Marks = s.marks(t.Marks)
 	return p
 }

@@ -5,18 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
+	"github.com/nodeforensics/nodeforensics/report/internal/frame"
 )
 
 // scale turns events into pixels.
-type scale struct{ from, to time.Time }
-
-func (s scale) x(t time.Time) float64 {
-	share := float64(t.Sub(s.from)) / float64(s.to.Sub(s.from))
-	return tenth(timelinePad + min(max(share, 0), 1)*(timelineWidth-2*timelinePad))
-}
+type scale struct{ frame.Scale }
 
 // lane packs the events of a lane into rows: first those that matter most, each into the first row in which bar and
 // text have room, then the others wherever the bar fits.
@@ -58,9 +53,9 @@ func (s scale) lane(lane timelineLane, y int, room *budget) drawnLane {
 }
 
 func (s scale) bar(m timelineEvent) laneBar {
-	b := laneBar{X: s.x(m.From), W: dotWidth}
-	if w := s.x(m.To) - b.X; w > dotWidth {
-		b.W = tenth(w)
+	b := laneBar{X: s.X(m.From), W: dotWidth}
+	if w := s.X(m.To) - b.X; w > dotWidth {
+		b.W = frame.Tenth(w)
 	}
 	b.X = min(b.X, timelineWidth-timelinePad-b.W)
 	b.Full = cell(m.Text, maxCell) + shown(" ("+eventSpan(m)+")")
@@ -96,11 +91,11 @@ func place(rows *[laneRows][]interval, b *laneBar) int {
 	for row := range rows {
 		switch {
 		case right+width < timelineWidth-timelinePad && free(rows[row], b.X, right+width):
-			b.TextX = tenth(right)
+			b.TextX = frame.Tenth(right)
 			rows[row] = append(rows[row], interval{b.X - 3, right + width + 6})
 			return row
 		case b.X-5-width > 0 && free(rows[row], b.X-5-width, right):
-			b.TextX, b.Anchor = tenth(b.X-5), "end"
+			b.TextX, b.Anchor = frame.Tenth(b.X-5), "end"
 			rows[row] = append(rows[row], interval{b.X - 8 - width, right + 3})
 			return row
 		case row+1 < laneRows && b.X+width < timelineWidth-timelinePad && free(rows[row], b.X, right) && free(rows[row+1], b.X, b.X+width):
@@ -129,53 +124,14 @@ func free(taken []interval, from, to float64) bool {
 	return true
 }
 
-// steps between ticks: the first with at most eight ticks is used.
-var tickSteps = []time.Duration{
-	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
-	10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 2 * 24 * time.Hour,
-	7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
-}
-
-func (s scale) ticks() []drawnTick {
-	const most = 8
-	step := tickSteps[len(tickSteps)-1]
-	for _, d := range tickSteps {
-		if s.to.Sub(s.from)/d <= most {
-			step = d
-			break
-		}
-	}
-	var list []drawnTick
-	day := ""
-	for at := s.from.UTC().Truncate(step); !at.After(s.to) && len(list) <= most+1; at = at.Add(step) {
-		if at.Before(s.from) {
-			continue
-		}
-		tick := drawnTick{X: s.x(at), Text: at.Format("15:04:05"), Anchor: "middle"}
-		if step%time.Minute == 0 {
-			tick.Text = at.Format("15:04")
-		}
-		if tick.X < 30 {
-			tick.Anchor = "start"
-		} else if tick.X > timelineWidth-30 {
-			tick.Anchor = "end"
-		}
-		if date := at.Format("2006-01-02"); date != day {
-			day, tick.Date = date, date
-		}
-		list = append(list, tick)
-	}
-	return list
-}
-
 func (s scale) marks(marks []timelineMark) []drawnMark {
 	const most = 6
 	var list []drawnMark
 	for _, m := range marks[:min(len(marks), most)] {
-		d := drawnMark{X: s.x(m.Time), Text: fmt.Sprintf("root cause %d", m.Diagnosis+1), Full: cell(m.Text, maxCell), Anchor: "start"}
-		d.TextX = tenth(d.X + 4)
+		d := drawnMark{X: s.X(m.Time), Text: fmt.Sprintf("root cause %d", m.Diagnosis+1), Full: cell(m.Text, maxCell), Anchor: "start"}
+		d.TextX = frame.Tenth(d.X + 4)
 		if d.X > timelineWidth-90 {
-			d.Anchor, d.TextX = "end", tenth(d.X-4)
+			d.Anchor, d.TextX = "end", frame.Tenth(d.X-4)
 		}
 		if slices.ContainsFunc(list, func(o drawnMark) bool { return o.Text != "" && o.TextX > d.TextX-85 && o.TextX < d.TextX+85 }) {
 			d.Text = "" // the table and the verdict tell

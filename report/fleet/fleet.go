@@ -77,7 +77,7 @@ type Sighting struct {
 
 	trouble string // what the check calls it
 	fix     string
-	node    int    // in Summary.Nodes
+	node    int // in Summary.Nodes
 }
 
 // Node is a node with a report.

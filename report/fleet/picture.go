@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/internal/text"
 	"github.com/nodeforensics/nodeforensics/report"
+	"github.com/nodeforensics/nodeforensics/report/internal/frame"
 )
 
 // The sizes of the timeline in pixels.
@@ -29,7 +30,7 @@ type picture struct {
 	Early   int // sightings that began before the range
 	Unknown int // sightings without a time
 	Lanes   []lane
-	Ticks   []tick
+	Ticks   []frame.Tick
 	Axis    int
 	TickY   int
 	DateY   int
@@ -51,12 +52,6 @@ type dot struct {
 	Full    string
 }
 
-type tick struct {
-	X          float64
-	Text, Date string
-	Anchor     string
-}
-
 // newPicture is nil where no two moments are known.
 func newPicture(s *Summary) *picture {
 	from, to := span(s)
@@ -68,10 +63,7 @@ func newPicture(s *Summary) *picture {
 		start := to.Add(-longest)
 		from = &start
 	}
-	x := func(t time.Time) float64 {
-		share := float64(t.Sub(*from)) / float64(to.Sub(*from))
-		return picturePad + min(max(share, 0), 1)*(pictureWidth-2*picturePad)
-	}
+	scale := frame.Scale{From: *from, To: *to, Width: pictureWidth, Pad: picturePad}
 	y := 6
 	for i := range s.Causes {
 		c := &s.Causes[i]
@@ -87,13 +79,13 @@ func newPicture(s *Summary) *picture {
 			continue
 		}
 		l := lane{Number: i + 1, Title: report.Visible(c.Title, 140), Y: y, H: laneHeight, TextY: y + 15, Tone: severityMark(c.Severity).Tone}
-		l.Dots = dots(c, x, float64(y+31))
+		l.Dots = dots(c, scale, float64(y+31))
 		l.Nodes = nodesOf(c)
 		y += laneHeight + laneGap
 		p.Lanes = append(p.Lanes, l)
 	}
 	p.H, p.Axis, p.TickY, p.DateY = y+axisHeight, y, y+14, y+29
-	p.Ticks = ticks(*from, *to, x)
+	p.Ticks = scale.Ticks()
 	p.Range = text.Moment(*from) + " to " + text.Moment(*to)
 	p.Alt = fmt.Sprintf("Timeline of %s, %s: when each began on which nodes", text.Plural(len(p.Lanes), "cause"), p.Range)
 	return p
@@ -113,16 +105,16 @@ func span(s *Summary) (from, to *time.Time) {
 }
 
 // dots are the nodes of a cause; those that began at nearly the same time are one dot. The nodes are in the order of their times.
-func dots(c *Cause, x func(time.Time) float64, y float64) (list []dot) {
+func dots(c *Cause, scale frame.Scale, y float64) (list []dot) {
 	var first, last *Sighting
 	count, at := 0, 0.0
 	flush := func() {
 		if count == 0 {
 			return
 		}
-		d := dot{X: tenth(at), Y: y, R: 5, Full: first.Node + ", " + text.Moment(*first.Since), TextY: y + 4}
+		d := dot{X: at, Y: y, R: 5, Full: first.Node + ", " + text.Moment(*first.Since), TextY: y + 4}
 		if count > 1 {
-			d.R = tenth(min(6+float64(len(fmt.Sprint(count)))*2.2, 13))
+			d.R = frame.Tenth(min(6+float64(len(fmt.Sprint(count)))*2.2, 13))
 			d.Text = fmt.Sprint(count)
 			d.Full = fmt.Sprintf("%d nodes, %s to %s, first %s", count, text.Moment(*first.Since), last.Since.UTC().Format("15:04:05"), first.Node)
 		}
@@ -134,7 +126,7 @@ func dots(c *Cause, x func(time.Time) float64, y float64) (list []dot) {
 		if n.Since == nil {
 			break
 		}
-		if here := x(*n.Since); count == 0 || here-at > 2*binWidth {
+		if here := scale.X(*n.Since); count == 0 || here-at > 2*binWidth {
 			flush()
 			count, at, first = 0, here, n
 		}
@@ -142,44 +134,5 @@ func dots(c *Cause, x func(time.Time) float64, y float64) (list []dot) {
 		last = n
 	}
 	flush()
-	return list
-}
-
-func tenth(x float64) float64 { return float64(int(x*10+.5)) / 10 }
-
-// steps between ticks: the first with at most eight ticks is used.
-var steps = []time.Duration{
-	time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
-	10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour,
-}
-
-func ticks(from, to time.Time, x func(time.Time) float64) (list []tick) {
-	const most = 8
-	step := steps[len(steps)-1]
-	for _, d := range steps {
-		if to.Sub(from)/d <= most {
-			step = d
-			break
-		}
-	}
-	day := ""
-	for at := from.UTC().Truncate(step); !at.After(to); at = at.Add(step) {
-		if at.Before(from) {
-			continue
-		}
-		t := tick{X: tenth(x(at)), Text: at.Format("15:04:05"), Anchor: "middle"}
-		if step%time.Minute == 0 {
-			t.Text = at.Format("15:04")
-		}
-		if t.X < 30 {
-			t.Anchor = "start"
-		} else if t.X > pictureWidth-30 {
-			t.Anchor = "end"
-		}
-		if date := at.Format("2006-01-02"); date != day {
-			day, t.Date = date, date
-		}
-		list = append(list, t)
-	}
 	return list
 }

@@ -130,44 +130,27 @@ func (s *scanner) isNull() (bool, error) {
 
 // object calls each for all fields; it takes the value. The name is only valid until then.
 func (s *scanner) object(each func(key string) error) error {
-	if null, err := s.isNull(); null || err != nil {
-		return err
-	}
-	if err := s.expect('{', "an object"); err != nil {
-		return err
-	}
-	for first := true; ; first = false {
-		c, err := s.peek()
-		switch {
-		case err != nil:
-			return err
-		case c == '}':
-			s.pos++
-			return nil
-		case !first:
-			if err := s.expect(',', "a comma"); err != nil {
-				return err
-			}
-		}
+	return s.members("{}", "an object", func() error {
 		key, err := s.text(maxKey)
-		if err != nil {
-			return err
+		if err == nil {
+			err = s.expect(':', "a colon")
 		}
-		if err := s.expect(':', "a colon"); err != nil {
-			return err
+		if err == nil {
+			err = each(key)
 		}
-		if err := each(key); err != nil {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 // array calls each for all elements; it takes the element.
-func (s *scanner) array(each func() error) error {
+func (s *scanner) array(each func() error) error { return s.members("[]", "a list", each) }
+
+// members calls each for what is between brackets. Null has none.
+func (s *scanner) members(brackets, what string, each func() error) error {
 	if null, err := s.isNull(); null || err != nil {
 		return err
 	}
-	if err := s.expect('[', "a list"); err != nil {
+	if err := s.expect(brackets[0], what); err != nil {
 		return err
 	}
 	for first := true; ; first = false {
@@ -175,7 +158,7 @@ func (s *scanner) array(each func() error) error {
 		switch {
 		case err != nil:
 			return err
-		case c == ']':
+		case c == brackets[1]:
 			s.pos++
 			return nil
 		case !first:

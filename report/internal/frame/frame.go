@@ -1,4 +1,5 @@
-// Package frame is what all pages have in common: style, script, content security policy, and a few parts of templates.
+// Package frame is what all pages have in common: head, style, script, content security policy, a few parts of templates, and the scale of
+// their timelines.
 //
 // The policy allows the style and the script of the page by their hashes, and nothing else.
 package frame
@@ -28,8 +29,8 @@ type Frame struct {
 	Script template.JS
 }
 
-// Parse parses the templates of a page, beside the parts "mark" (of Tone and Word), "when" (of ISO and Text) and "icon" (of a tone). What of
-// the style is for this page alone is added to that of all.
+// Parse parses the templates of a page, beside the parts "head" (down to the contents; the page defines "product", "brand" and "first" for it),
+// "mark" (of Tone and Word), "when" (of ISO and Text) and "icon" (of a tone). What of the style is for this page alone is added to that of all.
 func Parse(funcs template.FuncMap, files fs.FS, pattern, ownStyle string) (*template.Template, Frame, error) {
 	pages, err := template.New("").Funcs(funcs).Parse(parts)
 	if err == nil {
