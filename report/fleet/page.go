@@ -86,6 +86,7 @@ type causeCard struct {
 	Pods   int
 	Doubt  string
 	Fix    string
+	Steps  link // the report that has them
 	Names  []string
 	Checks []string
 	Listed []sightingRow // nodes with headlines
@@ -268,6 +269,7 @@ func newCard(s *Summary, i int, left *room) causeCard {
 		Number: i + 1, Mark: severityMark(c.Severity), Title: report.Visible(c.Title, 2*maxCell), Extent: nodesOf(c),
 		Since: newWhen(c.Since), Pods: c.Pods, Doubt: c.Doubt, Fix: report.Visible(c.Fix, 2*maxCell), Common: newTraits(c.Common),
 	}
+	card.Steps = nodeLink(&s.Nodes[c.Nodes[0].node])
 	left.fits(1200, card.Title, card.Doubt, card.Fix)
 	if c.Since != nil {
 		card.First = nodeLink(&s.Nodes[c.Nodes[0].node])
