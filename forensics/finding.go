@@ -171,6 +171,8 @@ type AffectedPod struct {
 // String is "namespace/name (UID)", or the UID alone where no name is known.
 func (p AffectedPod) String() string {
 	switch {
+	case p.UID == p.Namespace+"/"+p.Name: // of which no UID is known
+		return p.UID
 	case p.Namespace != "" && p.Name != "":
 		return fmt.Sprintf("%s/%s (%s)", p.Namespace, p.Name, p.UID)
 	case p.Name != "":

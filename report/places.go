@@ -70,7 +70,7 @@ func (p *places) link(e forensics.Entity) link {
 
 // words names an entity; a pod by its name and UID where the name is known.
 func (p *places) words(e forensics.Entity) string {
-	if e.Kind == forensics.KindPod && p.names != nil {
+	if e.Kind == forensics.KindPod && p.names != nil && !strings.Contains(e.ID, "/") {
 		if name := p.names.name(e.ID); name != e.ID {
 			return "pod " + name + " (" + e.ID + ")"
 		}

@@ -57,6 +57,9 @@ func (o podObject) pod() Pod {
 		Message: o.Status.Message, GraceSeconds: o.Metadata.DeletionGrace, Mirror: o.Metadata.Annotations.Mirror,
 		Selector: o.Spec.NodeSelector,
 	}
+	if p.UID == "" { // a description shows none: the name tells pods apart
+		p.UID = p.ID()
+	}
 	for _, c := range o.Status.Conditions {
 		switch {
 		case c.Type == "DisruptionTarget" && c.Status == "True":

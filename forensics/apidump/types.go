@@ -43,7 +43,8 @@ type Object struct {
 	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	UID       string `json:"uid,omitempty"`
+	// UID is "namespace/name" of a pod of which none is known.
+	UID string `json:"uid,omitempty"`
 	// Created is the creationTimestamp; absent when it cannot be read.
 	Created *time.Time `json:"created,omitempty"`
 	// Deleting is the deletionTimestamp, for pods the end of the grace period; absent when the object is not being deleted.
@@ -53,6 +54,9 @@ type Object struct {
 	// Removal says how the object removes its pods by itself: ttlSecondsAfterFinished of a Job, podGC and ttlStrategy of an
 	// Argo Workflow; empty when it does not.
 	Removal string `json:"removal,omitempty"`
+	// Partial says that it was not read as the API has it, but from a description, a table or an event: what these do not show is not
+	// known, as the finalizers of a pod.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // An Owner is one entry of ownerReferences.
@@ -170,6 +174,14 @@ func (p Pod) Terminated() bool {
 
 // Evicted says whether a kubelet evicted the pod.
 func (p Pod) Evicted() bool { return p.Phase == "Failed" && p.Reason == "Evicted" }
+
+// Whole says whether there is an object that was read as the API has it.
+func (d *Dump) Whole() bool {
+	whole := func(o Object) bool { return !o.Partial }
+	return slices.ContainsFunc(d.Pods, func(p Pod) bool { return whole(p.Object) }) || slices.ContainsFunc(d.Nodes, func(n Node) bool { return whole(n.Object) }) ||
+		slices.ContainsFunc(d.Claims, func(c Claim) bool { return whole(c.Object) }) || slices.ContainsFunc(d.Volumes, func(v Volume) bool { return whole(v.Object) }) ||
+		slices.ContainsFunc(d.Owners, whole)
+}
 
 // NewDump is a dump of nothing, with arrays that are empty, not nil.
 func NewDump() Dump {

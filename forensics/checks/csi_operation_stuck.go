@@ -196,8 +196,8 @@ func asksAgain(e logs.Event) bool {
 	return e.Kind == logs.KindCSIAborted || e.Count > 1 || e.Number >= 4
 }
 
-// ofDriver says whether a message is from the driver's own log: the kubelet's names the volume and the driver.
-func ofDriver(e logs.Event) bool { return e.Driver == "" && e.UniqueName == "" }
+// ofDriver says whether a message is from the driver's own log: the kubelet's names the volume and the driver, and its event the pod.
+func ofDriver(e logs.Event) bool { return e.Driver == "" && e.UniqueName == "" && e.PodName == "" }
 
 func (t csiTrouble) finding(p *forensics.Pass) forensics.Finding {
 	f := forensics.Finding{

@@ -46,7 +46,7 @@ prefix of the pod's name.`,
 	Needs:    []forensics.Need{{forensics.SourceAPIDump, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
 		logged := podGCInLog(p)
-		if whole, _ := p.Evidence.Saw(forensics.SourceAPIDump); !whole || p.Evidence.Cluster == nil { // --api has the pods of one node
+		if whole, _ := p.Evidence.Saw(forensics.SourceAPIDump); !whole || p.Evidence.Cluster == nil || !p.Evidence.Cluster.Whole() { // --api has the pods of one node
 			if !logged {
 				p.Unjudged("no API dump was given, and no log of kube-controller-manager was read; most nodes have none")
 			}

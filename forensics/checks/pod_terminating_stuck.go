@@ -109,16 +109,19 @@ type terminatingPod struct {
 // deletionWait is what keeps the object of a pod in the API.
 type deletionWait struct {
 	finalizers string
+	unknown    bool   // the finalizers are
 	phase      string // of one with finalizers: its containers may have ended
 	node       string // its kubelet must confirm the termination
 }
 
 // String is the reason for a headline.
 func (w deletionWait) String() string {
-	switch list := strings.Fields(w.finalizers); len(list) {
-	case 0:
+	switch list := strings.Fields(w.finalizers); {
+	case w.unknown:
+		return "the kubelet or a finalizer holds it"
+	case len(list) == 0:
 		return "the kubelet has not confirmed the termination"
-	case 1:
+	case len(list) == 1:
 		return "finalizer " + list[0] + " remains"
 	default:
 		return "finalizers " + findings.Some(list) + " remain"
@@ -152,7 +155,7 @@ func terminatingInAPI(p *forensics.Pass) []terminatingPod {
 		if pod.Deleting == nil || pod.Mirror != "" || !findings.OnThisNode(p.Evidence, pod) || asOf.IsZero() || asOf.Sub(*pod.Deleting) < patience {
 			continue
 		}
-		waits := deletionWait{node: pod.Node, finalizers: strings.Join(pod.Finalizers, " ")}
+		waits := deletionWait{node: pod.Node, finalizers: strings.Join(pod.Finalizers, " "), unknown: pod.Partial}
 		if waits.finalizers != "" {
 			waits.phase = pod.Phase
 		}
@@ -180,6 +183,9 @@ func terminatingFinding(x *apidump.Index, pod apidump.Pod, overdue string, waits
 		f.Detail = fmt.Sprintf("Its containers have ended. %s. The kubelet is not the cause.", findings.Capital(findings.DescribeFinalizers(pod.Finalizers)))
 	case len(pod.Finalizers) > 0:
 		f.Detail = fmt.Sprintf("%s. Its phase is still %s, so the kubelet may also be a cause.", findings.Capital(findings.DescribeFinalizers(pod.Finalizers)), pod.Phase)
+	case pod.Partial:
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "its description shows when its deletion timestamp passed, which includes the grace period"
+		f.Detail = "Its finalizers are not shown. Without any, the API server keeps the object until the kubelet confirms that the pod is cleaned up."
 	default:
 		f.Detail = fmt.Sprintf("It has no finalizers. The API server keeps the object until the kubelet of %s confirms that the pod is cleaned up.", pod.Node)
 	}

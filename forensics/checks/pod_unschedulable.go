@@ -63,6 +63,9 @@ func reportUnschedulable(p *forensics.Pass, pod apidump.Pod) {
 		Effect:        "pods cannot be scheduled",
 		Refs:          []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: pod.Unscheduled.Message}},
 	}
+	if pod.Partial {
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the scheduler's event says so; whether it was scheduled since is not known"
+	}
 	type key struct {
 		obstacles, message string // message where no obstacle is known
 		lost               string // claims

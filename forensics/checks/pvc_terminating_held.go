@@ -69,6 +69,9 @@ func volumesAlike(v apidump.Volume) claimKey {
 }
 
 func protectedTitle(n int, what string, o apidump.Object) string {
+	if o.Partial && len(o.Finalizers) == 0 {
+		return findings.Plural(n, what) + " stuck in Terminating"
+	}
 	return findings.Plural(n, what) + " stuck in Terminating: " + finalizersOf(o)
 }
 
@@ -101,6 +104,8 @@ func claimFinding(d *apidump.Dump, x *apidump.Index, c apidump.Claim) forensics.
 		f.Effect = "claim deletion is blocked"
 		f.Detail += " In use by " + strings.Join(names, ", ") + "."
 		f.Pods = users
+	case c.Partial:
+		f.Detail += " The text does not show which pods use it."
 	case d.Kinds["Pod"] == 0:
 		f.Detail += " The dump has no pods, so the pods that use it are not known."
 	default:
@@ -183,6 +188,18 @@ func objectFinding(d *apidump.Dump, o apidump.Object, what string) forensics.Fin
 		Title:         stuckTitle(d, what, o) + ": " + finalizersOf(o),
 		ConfidenceWhy: "the API dump has its deletion timestamp and its finalizers",
 		Refs:          []forensics.Ref{{Source: forensics.SourceAPIDump, Excerpt: fmt.Sprintf("%s %s: finalizers [%s]", o.Kind, o.ID(), strings.Join(o.Finalizers, " "))}},
+	}
+	if o.Partial {
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the text says that it is Terminating"
+		if !d.Saved.After(*o.Deleting) { // which the text does not tell, and not all that is Terminating is stuck
+			f.Confidence, f.Since, f.ConfidenceWhy = forensics.Possible, nil, "the text says that it is Terminating, not since when"
+		}
+	}
+	if len(o.Finalizers) == 0 && o.Partial {
+		f.Title = stuckTitle(d, what, o)
+		f.Refs[0].Excerpt = fmt.Sprintf("%s %s: Terminating", o.Kind, o.ID())
+		f.Detail = "An object remains in Terminating as long as it has finalizers, which the text does not show."
+		return f
 	}
 	if len(o.Finalizers) == 0 {
 		f.Severity = forensics.Info

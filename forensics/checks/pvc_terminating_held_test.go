@@ -27,6 +27,11 @@ func pvcTerminatingHeldInCluster() []scenario {
 			d.Claims = []apidump.Claim{claim}
 			add(apiPod("db-0", "u-db", uses, func(p *apidump.Pod) { p.Phase = "Succeeded" }))(d)
 		}), want: []string{"warning claim default/data"}, says: "No pod in the dump uses it"},
+		{name: "a claim of a table, since when is not known", base: dumped(func(d *apidump.Dump) {
+			shown := claim
+			shown.Partial, shown.Deleting, shown.Finalizers = true, d.Saved, nil
+			d.Claims = []apidump.Claim{shown}
+		}), want: []string{"warning claim default/data"}, says: "which the text does not show"},
 		{name: "a claim that nobody deletes", base: dumped(func(d *apidump.Dump) {
 			kept := claim
 			kept.Deleting = nil

@@ -23,28 +23,28 @@ func cleaned(f File, now time.Time) File {
 			asItIs = !f.Stream
 			return &rest{content, io.MultiReader(bytes.NewReader(text), failing{err}, content)}, nil
 		}
-		better, objects := understood(text, content.ModTime(), now)
+		better, objects, shown := understood(text, content.ModTime(), now)
 		if better == nil {
 			better, asItIs = text, !f.Stream
 		}
-		return &inMemory{bytes.NewReader(better), content.ModTime(), content, objects}, nil
+		return &inMemory{bytes.NewReader(better), content.ModTime(), content, objects, shown}, nil
 	}
 	return f
 }
 
 // understood is a text as programs write it, with its events as lines of a log, and the objects of the API that stood in it; nil if there
 // is nothing to change. Ages count from when the text was saved, or else from now.
-func understood(text []byte, saved, now time.Time) (better, objects []byte) {
+func understood(text []byte, saved, now time.Time) (better, objects, shown []byte) {
 	if better = pasted.Clean(text); better != nil {
 		text = better
 	}
 	if saved.IsZero() {
 		saved = now
 	}
-	if lines, found := kubectl.Lines(text, saved); lines != nil {
-		return lines, found
+	if lines, whole, part := kubectl.Lines(text, saved); lines != nil {
+		return lines, whole, part
 	}
-	return better, nil
+	return better, nil, nil
 }
 
 // isText leaves out what has a format of its own.
@@ -59,8 +59,8 @@ type inMemory struct {
 	*bytes.Reader
 	saved time.Time
 	io.Closer
-	// objects are those of the API that stood in the text, as JSON; they are not in it.
-	objects []byte
+	// objects are those of the API that stood in the text, as JSON; they are not in it. Shown are those of which it shows something.
+	objects, shown []byte
 }
 
 func (m *inMemory) ModTime() time.Time { return m.saved }

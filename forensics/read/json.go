@@ -189,3 +189,33 @@ func (r *reader) apiDump(ctx context.Context, d document) (used bool, err error)
 	r.add(part)
 	return true, err
 }
+
+// objectsIn takes the objects of the API that stand in a text, and what it shows of others. It is false if there are none.
+func (r *reader) objectsIn(ctx context.Context, d document, m *inMemory) (used bool) {
+	if len(m.objects) > 0 {
+		d.text = bytes.NewReader(m.objects)
+		used, _ = r.apiDump(ctx, d)
+	}
+	if len(m.shown) == 0 {
+		return used
+	}
+	if d.saved.IsZero() { // as the ages in it count
+		d.saved = r.opt.Now
+	}
+	part, _, _ := apiDump(d.name, d.saved, bytes.NewReader(m.shown))
+	if part.Cluster == nil {
+		return used
+	}
+	for i := range part.Cluster.Pods {
+		part.Cluster.Pods[i].Partial = true
+	}
+	for i := range part.Cluster.Claims {
+		part.Cluster.Claims[i].Partial = true
+	}
+	for i := range part.Cluster.Volumes {
+		part.Cluster.Volumes[i].Partial = true
+	}
+	part.Coverage[0].Status, part.Coverage[0].Detail = forensics.SourceTruncated, "only what the text shows"
+	r.add(part)
+	return true
+}

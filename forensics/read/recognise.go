@@ -59,8 +59,8 @@ func (r *reader) read(ctx context.Context, f File) (got Result, isLog bool) {
 	}
 	known, ok := recognise(b)
 	objects := false
-	if m, isText := content.(*inMemory); isText && len(m.objects) > 0 && r.opt.Only == "" {
-		objects, _ = r.apiDump(ctx, document{name: f.Name, saved: m.saved, content: content, text: bytes.NewReader(m.objects), read: counted})
+	if m, isText := content.(*inMemory); isText && r.opt.Only == "" {
+		objects = r.objectsIn(ctx, document{name: f.Name, saved: m.saved, content: content, read: counted}, m)
 	}
 	if !ok && objects { // nothing else is in it
 		return Result{Name: f.Name, Kind: forensics.SourceAPIDump, Used: true}, false

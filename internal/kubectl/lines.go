@@ -11,10 +11,11 @@ import (
 
 // Lines returns a text with each event in it, and each condition of a node that matters, replaced by a line of JSON, and with the objects
 // of the API, which come as JSON one after the other, replaced by empty lines. Other lines stay where they are. It is nil, nil if there
-// is nothing of it. Saved is what ages count from; zero where that is unknown, and then events of tables have no time.
-func Lines(text []byte, saved time.Time) (lines, objects []byte) {
+// is nothing of it. Saved is what ages count from; zero where that is unknown, and then events of tables have no time. Shown are the objects
+// that descriptions, tables and events show in part, as JSON, too.
+func Lines(text []byte, saved time.Time) (lines, objects, shown []byte) {
 	if !mayHold(string(text)) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	p := &page{lines: strings.Split(string(text), "\n"), now: saved}
 	p.measure()
@@ -25,26 +26,28 @@ func Lines(text []byte, saved time.Time) (lines, objects []byte) {
 		}
 		if n == 0 {
 			p.context(p.lines[i])
+			p.tableRow(p.lines[i])
 			n = 1
 		}
 		i += n
 	}
-	if len(p.events) == 0 && len(p.objects) == 0 {
-		return nil, nil
-	}
 	p.complete()
+	shown = p.shown()
+	if len(p.events) == 0 && len(p.objects) == 0 && shown == nil {
+		return nil, nil, nil
+	}
 	for _, e := range p.events {
 		p.lines[e.line] = strings.TrimSuffix(string(e.Line()), "\n")
 	}
 	if p.aged && !p.now.IsZero() { // until then the page shows what there is
 		p.lines = append(p.lines, strings.TrimSuffix(string(Event{Type: "Normal", Count: 1, First: p.now, Last: p.now}.Line()), "\n"), "")
 	}
-	return []byte(strings.Join(p.lines, "\n")), p.objects
+	return []byte(strings.Join(p.lines, "\n")), p.objects, shown
 }
 
 // mayHold says quickly of most texts that there is nothing of it.
 func mayHold(text string) bool {
-	for _, word := range []string{"Warning", "Normal", "NotReady", "NodeStatusUnknown", "apiVersion", "LastTransitionTime", "Pressure"} {
+	for _, word := range []string{"Warning", "Normal", "NotReady", "NodeStatusUnknown", "apiVersion", "LastTransitionTime", "Pressure", "Terminating"} {
 		if strings.Contains(text, word) {
 			return true
 		}
@@ -63,8 +66,9 @@ type page struct {
 	// described is what the description that is being read is about.
 	described described
 	sections  []described
-	namespace string // of the command line
-	failed    int    // texts that were no YAML
+	rows      []described // of tables of objects
+	namespace string      // of the command line
+	failed    int         // texts that were no YAML
 }
 
 // found is an event at a line; described is the index of what was described there, -1 where that is nothing.
@@ -72,9 +76,6 @@ type found struct {
 	Event
 	line, described int
 }
-
-// described is the subject of a description.
-type described struct{ kind, namespace, name, node string }
 
 // measure finds the width at which a terminal has wrapped lines: that of the longest, if several have it. And when a description of a
 // node was made, which its heartbeat tells better than the time of the file.
@@ -352,9 +353,9 @@ func NotReady(node, status, message string, since *time.Time) Event {
 }
 
 var (
-	field      = pattern.New(`^(\s{0,8})(Name|Namespace|Node|Roles|Taints|StorageClass|Access Modes|Containers|Node-Selectors):\s*(\S*)`)
-	command    = pattern.New(`(?:kubectl|oc|k)\b.*\b(?:events?|ev)\b.*\s(?:-n|--namespace)[ =]([a-z0-9][a-z0-9.-]*)`)
-	command2   = pattern.New(`(?:kubectl|oc|k)\b.*\s(?:-n|--namespace)[ =]([a-z0-9][a-z0-9.-]*).*\b(?:events?|ev)\b`)
+	field      = pattern.New(`^(\s{0,8})(Name|Namespace|Node|Roles|Taints|StorageClass|Access Modes|Reclaim Policy|Containers|Node-Selectors):\s*(\S*)`)
+	command    = pattern.New(`(?:kubectl|oc|k)\b.*\b(?:events?|ev|po|pods?|pvc)\b.*\s(?:-n|--namespace)[ =]([a-z0-9][a-z0-9.-]*)`)
+	command2   = pattern.New(`(?:kubectl|oc|k)\b.*\s(?:-n|--namespace)[ =]([a-z0-9][a-z0-9.-]*).*\b(?:events?|ev|po|pods?|pvc)\b`)
 	assignedTo = pattern.New(`^Successfully assigned (?:([\w.-]+)/)?([\w.-]+) to ([\w.-]+)`)
 )
 
@@ -365,13 +366,17 @@ func (p *page) context(line string) {
 			p.namespace = m[1]
 		}
 	}
+	if n := len(p.sections); n > 0 {
+		p.described.field(line)
+		p.sections[n-1] = p.described
+	}
 	m := field.FindStringSubmatch(line)
 	if m == nil {
 		return
 	}
 	if m[2] == "Name" {
 		if m[1] == "" || len(p.sections) == 0 {
-			p.described = described{name: m[3]}
+			p.described = described{name: m[3], indent: m[1], fields: map[string][]string{}}
 			p.sections = append(p.sections, p.described)
 		}
 		return
@@ -392,8 +397,12 @@ func (p *page) context(line string) {
 		d.kind = "Node"
 	case "Taints":
 		d.kind = "Node"
+	case "Reclaim Policy":
+		d.kind = "PersistentVolume"
 	case "StorageClass", "Access Modes":
-		d.kind = "PersistentVolumeClaim"
+		if d.kind != "PersistentVolume" {
+			d.kind = "PersistentVolumeClaim"
+		}
 	}
 	p.sections[len(p.sections)-1] = *d
 }
@@ -420,7 +429,7 @@ func (p *page) complete() {
 	var pod described
 	for _, e := range p.events {
 		if m := assignedTo.FindStringSubmatch(e.Message); m != nil && e.Name == "" && pod.name == "" {
-			pod = described{"Pod", m[1], m[2], m[3]}
+			pod = described{kind: "Pod", namespace: m[1], name: m[2], node: m[3]}
 		}
 	}
 	nodes := map[string]string{}

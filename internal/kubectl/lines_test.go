@@ -16,7 +16,7 @@ func ago(d time.Duration) time.Time { return saved.Add(-d) }
 // events are those of a text, without the line that says when it was saved.
 func events(t *testing.T, text string) (found []Event) {
 	t.Helper()
-	lines, objects := Lines([]byte(text), saved)
+	lines, objects, _ := Lines([]byte(text), saved)
 	if lines != nil && strings.Count(string(lines), "\n") < strings.Count(text, "\n") {
 		t.Error("lines are missing")
 	}
@@ -115,7 +115,7 @@ func TestObjects(t *testing.T) {
 		"JSON, one in each line": `{"apiVersion":"v1",` + strings.ReplaceAll(json, "\n", " ") + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, objects := Lines([]byte(text), saved)
+			_, objects, _ := Lines([]byte(text), saved)
 			text := string(objects)
 			if i := strings.Index(text, `{"apiVersion":"v1","count"`); i > 0 { // of a list
 				text = text[i : strings.LastIndex(text, `"Warning"}`)+len(`"Warning"}`)]
@@ -125,6 +125,43 @@ func TestObjects(t *testing.T) {
 				t.Fatalf("no event in %s", objects)
 			}
 			if diff := cmp.Diff(want, found); diff != "" {
+				t.Errorf("-want +have\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestShown has the objects of which a text shows something.
+func TestShown(t *testing.T) {
+	pvc := "Name:          data\nNamespace:     shop\nStorageClass:  fast\nStatus:        Terminating (lasts 3h)\nVolume:        pv-7\nFinalizers:    [kubernetes.io/pvc-protection example.com/x]\nAccess Modes:  RWO\n"
+	claim := `{"kind":"PersistentVolumeClaim","metadata":{"name":"data","namespace":"shop","deletionTimestamp":"2026-11-20T09:00:00Z","finalizers":["kubernetes.io/pvc-protection","example.com/x"]},"spec":{"volumeName":"pv-7"}}` + "\n"
+	user := func(name, phase string) string {
+		return `{"kind":"Pod","metadata":{"name":"` + name + `","namespace":"shop"},"spec":{"volumes":[{"name":"data","persistentVolumeClaim":{"claimName":"data"}}]},"status":{"phase":"` + phase + `"}}` + "\n"
+	}
+	pod := "Name:         db-0\nNamespace:    shop\nNode:         n-1/10.0.0.1\nStatus:       "
+	pending := pod + "Pending\nEvents:\n"
+	taint := "0/3 nodes are available: 3 node(s) had untolerated taint {node.kubernetes.io/disk-pressure: }."
+	unscheduled := `{"kind":"Pod","metadata":{"name":"db-0","namespace":"shop"},"status":{"conditions":[{"lastTransitionTime":"2026-11-20T10:47:00Z","message":"` + taint + `","reason":"Unschedulable","status":"False","type":"PodScheduled"}],"phase":"Pending"}}` + "\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"claim, in use":         {pvc + "Used By:       db-0\n               db-1\nEvents:        <none>\n\nNAME   READY   STATUS   RESTARTS   AGE\ndb-1   1/1   Running   2 (3d ago)   8d\n", claim + user("db-0", "Unknown") + user("db-1", "Running")},
+		"claim, up to 1.19":     {pvc + "Mounted By:    db-0\nEvents:        <none>\n", claim + user("db-0", "Unknown")},
+		"claim, not in use":     {pvc + "Used By:       <none>\nEvents:        <none>\n", claim},
+		"claim, not deleted":    {strings.Replace(pvc, "Terminating (lasts 3h)", "Bound", 1) + "Used By: db-0\n", ""},
+		"claims, a table":       {"$ kubectl get pvc -n shop\nNAME  STATUS  VOLUME  CAPACITY  ACCESS MODES  STORAGECLASS  AGE\nold   Bound   pv-1   1Gi   RWO   fast   9d\ndata   Terminating   pv-7   1Gi   RWO   fast   9d\n", `{"kind":"PersistentVolumeClaim","metadata":{"name":"data","namespace":"shop","deletionTimestamp":"2026-11-20T12:00:00Z"},"spec":{"volumeName":"pv-7"}}` + "\n"},
+		"volume":                {"Name:            pv-7\nFinalizers:      [kubernetes.io/pv-protection]\nStorageClass:    fast\nStatus:          Terminating (lasts 3h)\nClaim:           shop/data\nReclaim Policy:  Delete\nAccess Modes:    RWO\n", `{"kind":"PersistentVolume","metadata":{"name":"pv-7","deletionTimestamp":"2026-11-20T09:00:00Z","finalizers":["kubernetes.io/pv-protection"]},"spec":{"claimRef":{"name":"data","namespace":"shop"},"persistentVolumeReclaimPolicy":"Delete"}}` + "\n"},
+		"volumes, a table":      {"pv-7   1Gi   RWO   Retain   Terminating   shop/data   fast   9d\n", `{"kind":"PersistentVolume","metadata":{"name":"pv-7","deletionTimestamp":"2026-11-20T12:00:00Z"},"spec":{"claimRef":{"name":"data","namespace":"shop"},"persistentVolumeReclaimPolicy":"Retain"}}` + "\n"},
+		"pod":                   {pod + "Terminating (lasts 3h)\nVolumes:\n  v:\n    Type:       PersistentVolumeClaim\n    ClaimName:  data\nEvents:  <none>\n", `{"kind":"Pod","metadata":{"name":"db-0","namespace":"shop","deletionTimestamp":"2026-11-20T09:00:00Z"},"spec":{"nodeName":"n-1","volumes":[{"name":"data","persistentVolumeClaim":{"claimName":"data"}}]},"status":{"phase":"Unknown"}}` + "\n"},
+		"pod, an old kubectl":   {pod + "Terminating (expires Fri, 20 Nov 2026 10:00:00 +0100)\nEvents:  <none>\n", `{"kind":"Pod","metadata":{"name":"db-0","namespace":"shop","deletionTimestamp":"2026-11-20T09:00:00Z"},"spec":{"nodeName":"n-1"},"status":{"phase":"Unknown"}}` + "\n"},
+		"said after the events": {pending + "  <none>\nStatus:  Terminating (lasts 3h)\n", ""},
+		"disk pressure":         {pending + "  Warning  FailedScheduling  3m (x15 over 73m)  default-scheduler  " + taint + "\n", unscheduled},
+		"scheduled since":       {pending + "  Warning  FailedScheduling  3m (x15 over 73m)  default-scheduler  " + taint + "\n  Normal  Scheduled  1m  default-scheduler  Successfully assigned shop/db-0 to n-1\n", ""},
+		"no room":               {pending + "  Warning  FailedScheduling  3m (x15 over 73m)  default-scheduler  0/3 nodes are available: 3 Insufficient cpu.\n", ""},
+		"a node that joins":     {pending + "  Warning  FailedScheduling  1m (x2 over 3m)  default-scheduler  0/1 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/not-ready: }.\n", ""},
+		"prose":                 {"The claim data is Terminating (lasts 3h).\nStatus: Terminating\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, shown := Lines([]byte(c.text), saved)
+			if diff := cmp.Diff(c.want, string(shown)); diff != "" {
 				t.Errorf("-want +have\n%s", diff)
 			}
 		})
@@ -179,12 +216,12 @@ func TestWrapped(t *testing.T) {
 
 // TestAges: the page shows what there is at the time when it was saved.
 func TestAges(t *testing.T) {
-	lines, _ := Lines([]byte("Warning  FailedMount  42m  kubelet  x\n"), saved)
+	lines, _, _ := Lines([]byte("Warning  FailedMount  42m  kubelet  x\n"), saved)
 	last := strings.Split(strings.TrimSpace(string(lines)), "\n")
 	if e, ok := ParseEvent(last[len(last)-1]); !ok || !e.Last.Equal(saved) {
 		t.Errorf("%s", lines)
 	}
-	lines, _ = Lines([]byte("Warning  FailedMount  42m  kubelet  x\n"), time.Time{})
+	lines, _, _ = Lines([]byte("Warning  FailedMount  42m  kubelet  x\n"), time.Time{})
 	if e, ok := ParseEvent(strings.TrimSpace(string(lines))); !ok || !e.Last.IsZero() {
 		t.Errorf("%s", lines)
 	}
@@ -198,7 +235,7 @@ func TestAges(t *testing.T) {
 func FuzzLines(f *testing.F) {
 	f.Add("Name: a\nNamespace: b\n Warning FailedMount 3m (x12 over 25m) kubelet x\n- apiVersion: v1\n  kind: Event\n{\n\"kind\":\"Event\"}\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		lines, _ := Lines([]byte(text), saved)
+		lines, _, _ := Lines([]byte(text), saved)
 		if lines != nil && strings.Count(string(lines), "\n") < strings.Count(text, "\n") {
 			t.Error("lines are missing")
 		}

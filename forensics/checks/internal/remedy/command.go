@@ -66,6 +66,8 @@ func Signal(r forensics.Remedy, pid int, signal ...string) forensics.Remedy {
 func podWord(p *forensics.Pass, uid string) string {
 	namespace, name := p.Model.PodName(uid)
 	switch {
+	case uid == namespace+"/"+name && IsObjectName(name) && IsLabelName(namespace): // its UID is not known
+		return uid
 	case !poduid.Valid(uid):
 		return "with the UID " + shellword.Quote(uid)
 	case p.Model.PodNameKnown(uid) && IsObjectName(name) && IsLabelName(namespace):
