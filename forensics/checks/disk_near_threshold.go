@@ -24,9 +24,10 @@ The check also reports wrong eviction settings:
 - A percentage never triggers (0% and 100% are ignored).
 - The kubelet does not start with a value.
 - A soft threshold has no grace period.
+- A hard threshold is met with 40 % of the disk in use, or less.
 - Image garbage collection starts only after eviction, or never.
 
-It is a warning if the kubelet would not start or if no threshold watches nodefs; otherwise it is information. Settings
+It is a warning if the kubelet would not start, if no threshold watches nodefs, or if one is met with hardly anything in use; otherwise it is information. Settings
 that a distribution compiles into its program are known for k3s and rke2 only.`,
 	Severity: forensics.Warning,
 	Needs:    diskview.Needs,
@@ -53,12 +54,13 @@ const nearWarning = 2
 func nearFinding(p *forensics.Pass, f eviction.FileSystem, r eviction.Reach) forensics.Finding {
 	d := diskview.State(p)
 	found := forensics.Finding{
-		Severity: forensics.Info, Subject: diskview.Entity(f), Confidence: forensics.Certain, Refs: []forensics.Ref{diskview.Ref(f)},
-		Title:         fmt.Sprintf("%s has %.1f %% left above the %s eviction threshold %s", diskview.Label(d, f), r.Left(), r.Threshold.Kind, r.Threshold),
-		Detail:        diskview.ReachText(r) + ". " + diskview.Fillers(p, f) + diskview.Reclaim(p, f),
-		ConfidenceWhy: "statfs reports these figures; the thresholds are those of the kubelet's configuration",
-		Remedies:      diskview.Remedies(p, f),
+		Severity: forensics.Info, Subject: diskview.Entity(f), Refs: []forensics.Ref{diskview.Ref(f)},
+		Title:    fmt.Sprintf("%s has %.1f %% left above the %s eviction threshold %s", diskview.Label(d, f), r.Left(), r.Threshold.Kind, r.Threshold),
+		Detail:   diskview.ReachText(r) + ". " + diskview.Fillers(p, f) + diskview.Reclaim(p, f),
+		Remedies: diskview.Remedies(p, f),
 	}
+	found.Confidence, found.ConfidenceWhy = diskview.Figures(f)
+	found.ConfidenceWhy += "; the thresholds are those of the kubelet's configuration"
 	if r.Left() < nearWarning {
 		found.Severity = forensics.Warning
 	}
@@ -88,6 +90,9 @@ func settingsFinding(p *forensics.Pass, problem eviction.Problem) forensics.Find
 	}
 	if assumed := diskview.State(p).Assumed; assumed != "" {
 		found.Confidence, found.ConfidenceWhy = forensics.Possible, "not all kubelet settings are known: "+assumed
+	}
+	if problem.Signal != "" {
+		found.Subject = diskview.ThresholdEntity(problem.Signal)
 	}
 	if problem.Serious {
 		found.Severity = forensics.Warning

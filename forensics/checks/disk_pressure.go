@@ -69,15 +69,12 @@ func kubeletWrites(d *eviction.Index, f eviction.FileSystem) bool {
 func fullFinding(p *forensics.Pass, f eviction.FileSystem, what string) forensics.Finding {
 	d := diskview.State(p)
 	found := forensics.Finding{
-		Severity: forensics.Warning, Subject: diskview.Entity(f), Confidence: forensics.Certain, Refs: []forensics.Ref{diskview.Ref(f)},
-		Title:         diskview.WithLargest(p, f, fmt.Sprintf("%s is full: no %s left", diskview.Label(d, f), what)),
-		Detail:        "Every write to it fails with ENOSPC. " + diskview.Fillers(p, f),
-		ConfidenceWhy: "statfs reports these figures",
-		Remedies:      diskview.Remedies(p, f),
+		Severity: forensics.Warning, Subject: diskview.Entity(f), Refs: []forensics.Ref{diskview.Ref(f)},
+		Title:    diskview.WithLargest(p, f, fmt.Sprintf("%s is full: no %s left", diskview.Label(d, f), what)),
+		Detail:   "Every write to it fails with ENOSPC. " + diskview.Fillers(p, f),
+		Remedies: diskview.Remedies(p, f),
 	}
-	if strings.HasPrefix(f.Device, "/") {
-		found.Confidence, found.ConfidenceWhy = forensics.Likely, "df printed these figures; they may have changed since"
-	}
+	found.Confidence, found.ConfidenceWhy = diskview.Figures(f)
 	if kubeletWrites(d, f) {
 		found.Severity = forensics.Critical
 		found.Detail += diskview.Reclaim(p, f)
@@ -89,11 +86,13 @@ func pressureFinding(p *forensics.Pass, f eviction.FileSystem, met []eviction.Re
 	d := diskview.State(p)
 	first := met[0]
 	found := forensics.Finding{
-		Severity: forensics.Warning, Subject: diskview.Entity(f), Confidence: forensics.Certain, Refs: []forensics.Ref{diskview.Ref(f)},
-		Title:         diskview.WithLargest(p, f, fmt.Sprintf("%s has %s, past %s eviction threshold %s", diskview.Label(d, f), diskview.Left(first), first.Threshold.Kind, first.Threshold)),
-		ConfidenceWhy: "statfs reports these figures; the thresholds are those of the kubelet's configuration",
-		Remedies:      diskview.Remedies(p, f),
+		Severity: forensics.Warning, Subject: diskview.Entity(f), Refs: []forensics.Ref{diskview.Ref(f)},
+		Title:    diskview.WithLargest(p, f, fmt.Sprintf("%s has %s, past %s eviction threshold %s", diskview.Label(d, f), diskview.Left(first), first.Threshold.Kind, first.Threshold)),
+		Remedies: diskview.Remedies(p, f),
 	}
+	found.Confidence, found.ConfidenceWhy = diskview.Figures(f)
+	found.ConfidenceWhy += "; the thresholds are those of the kubelet's configuration"
+	found.Because = mistakes(d, met)
 	found.Detail = diskview.ReachText(met...) + ". " + diskview.Fillers(p, f) + diskview.Reclaim(p, f)
 	switch {
 	case d.Assumed != "":
@@ -106,4 +105,15 @@ func pressureFinding(p *forensics.Pass, f eviction.FileSystem, met []eviction.Re
 		found.Detail = fmt.Sprintf("The kubelet acts after the grace period (%s). ", first.Threshold.Grace) + found.Detail
 	}
 	return found
+}
+
+// mistakes are the thresholds that a file system is past, if each of them is one that is met with hardly anything in use.
+func mistakes(d *eviction.Index, met []eviction.Reach) (because []forensics.Entity) {
+	for _, r := range met {
+		if !slices.ContainsFunc(d.Problems, func(p eviction.Problem) bool { return p.Signal != "" && p.Signal == r.Threshold.Signal }) {
+			return nil
+		}
+		because = append(because, diskview.ThresholdEntity(r.Threshold.Signal))
+	}
+	return because
 }

@@ -65,7 +65,7 @@ func (c *collector) measureDisks(ctx context.Context) (forensics.Evidence, error
 		table := c.kubeletTable()
 		m.host.table, inside.table = e.Mounts.Index(), table.Index()
 	}
-	settings := diskSettings(k, m.model.KubeletMinor())
+	settings := e.DiskSettings(m.model.KubeletMinor())
 	m.state.Thresholds, m.state.ImageGC, m.state.Problems = settings.Thresholds(), settings.ImageGC(), settings.Problems()
 	m.state.Assumed = assumed(k)
 	m.place(ctx, inside, eviction.RoleNode, k.CanonicalRoot, "root directory of the kubelet")
@@ -88,17 +88,6 @@ func (c *collector) measureDisks(ctx context.Context) (forensics.Evidence, error
 		}}
 	}
 	return part, nil
-}
-
-// diskSettings are what the kubelet was told about disks.
-func diskSettings(k *kubelet.Instance, minor int) eviction.Settings {
-	s := eviction.Settings{Flags: k.Flags, Minor: minor, Program: k.Program}
-	if c := k.Config; c != nil {
-		s.EvictionHard, s.EvictionSoft, s.SoftGracePeriod = c.EvictionHard, c.EvictionSoft, c.EvictionSoftGracePeriod
-		s.MergeDefaults = c.MergeDefaultEviction != nil && *c.MergeDefaultEviction
-		s.HighPercent, s.LowPercent, s.MaximumGCAge = c.ImageGCHighThreshold, c.ImageGCLowThreshold, c.ImageMaximumGCAge
-	}
-	return s
 }
 
 // assumed says why a kubelet may have other thresholds than its settings show.

@@ -162,7 +162,7 @@ func TestSettingsAreThoseOfTheKubelet(t *testing.T) {
 		EvictionSoft: map[string]string{"imagefs.available": "20%"}, EvictionSoftGracePeriod: map[string]string{"imagefs.available": "2m"},
 		ImageGCHighThreshold: &high, ImageGCLowThreshold: &low,
 	}}
-	s := diskSettings(k, 34)
+	s := (&forensics.Evidence{Kubelet: k}).DiskSettings(34)
 	var got []string
 	for _, th := range s.Thresholds() {
 		got = append(got, th.Kind+" "+th.String()+" "+th.Grace)

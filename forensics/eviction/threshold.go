@@ -238,15 +238,20 @@ func (g ImageGC) AmountToFree(f FileSystem) uint64 {
 // A Problem is a setting that does not protect the node as it seems to.
 type Problem struct {
 	// Serious says that the kubelet does not start with it, or that no threshold watches nodefs. The first sentence of Text is a headline.
-	Serious bool   `json:"serious,omitempty"`
-	Text    string `json:"text"`
+	Serious bool `json:"serious,omitempty"`
+	// Signal is that of a threshold that is met with hardly anything in use; absent for other mistakes.
+	Signal string `json:"signal,omitempty"`
+	Text   string `json:"text"`
 }
+
+// absurd is from which percentage on a hard threshold leaves a disk less than what a system and its images take.
+const absurd = 60
 
 // Problems are the mistakes in the settings.
 func (s Settings) Problems() []Problem {
 	problems := []Problem{}
 	add := func(serious bool, format string, args ...any) {
-		problems = append(problems, Problem{serious, fmt.Sprintf(format, args...)})
+		problems = append(problems, Problem{Serious: serious, Text: fmt.Sprintf(format, args...)})
 	}
 	thresholds := s.Thresholds()
 	for _, t := range thresholds {
@@ -263,6 +268,12 @@ func (s Settings) Problems() []Problem {
 		}
 	}
 	s.dropped(add)
+	for _, t := range thresholds {
+		if t.Hard() && t.Percent >= absurd {
+			add(true, "hard eviction threshold %s is met as soon as %.4g %% are in use: a node has that without any pod", t, 100-t.Percent)
+			problems[len(problems)-1].Signal = t.Signal
+		}
+	}
 	gc := s.ImageGC()
 	if gc.LowPercent >= gc.HighPercent {
 		add(true, "the kubelet does not start: imageGCLowThresholdPercent (%d) is not below imageGCHighThresholdPercent (%d)", gc.LowPercent, gc.HighPercent)

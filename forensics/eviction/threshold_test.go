@@ -209,8 +209,10 @@ func TestThresholdsOfTheCapture(t *testing.T) {
 	if shared, known := s.Index().Shared(); !shared || !known {
 		t.Errorf("shared %v, known %v", shared, known)
 	}
-	if problems := settings.Problems(); len(problems) != 1 || !strings.Contains(problems[0].Text, "imagefs.inodesFree, memory.available, nodefs.inodesFree") {
-		t.Errorf("problems %+v, want the defaults that are off", problems)
+	problems := settings.Problems()
+	if len(problems) != 3 || !strings.Contains(problems[0].Text, "imagefs.inodesFree, memory.available, nodefs.inodesFree") ||
+		problems[1].Signal != "nodefs.available" || problems[2].Signal != "imagefs.available" {
+		t.Errorf("problems %+v, want the defaults that are off and the two thresholds of 95%%", problems)
 	}
 }
 

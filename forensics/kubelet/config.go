@@ -10,7 +10,9 @@ import (
 
 // configFile is the layout of KubeletConfiguration where it is not that of Config.
 type configFile struct {
-	Kind           string `json:"kind"`
+	// Served is what /configz has instead of all else.
+	Served         json.RawMessage `json:"kubeletconfig"`
+	Kind           string          `json:"kind"`
 	Authentication struct {
 		Anonymous struct {
 			Enabled *bool `json:"enabled"`
@@ -24,10 +26,10 @@ type configFile struct {
 // errNotConfiguration says that a file holds something else, such as the kubeconfig that kubeadm calls kubelet.conf.
 var errNotConfiguration = errors.New("not a KubeletConfiguration")
 
-// applyConfig decodes a KubeletConfiguration in YAML or JSON over c, as drop-ins are applied: what the file does not
-// mention stays, maps are merged by key (RFC 7386, as the kubelet does since 1.30). Fields of the wrong type are
+// Apply decodes a KubeletConfiguration in YAML or JSON, or what /configz serves, over c, as drop-ins are applied: what the file does
+// not mention stays, maps are merged by key (RFC 7386, as the kubelet does since 1.30). Fields of the wrong type are
 // skipped and reported together with what could be used.
-func applyConfig(c *Config, data []byte) error {
+func (c *Config) Apply(data []byte) error {
 	text, err := yaml.YAMLToJSON(data)
 	if err != nil {
 		return err
@@ -36,6 +38,12 @@ func applyConfig(c *Config, data []byte) error {
 	wrongType := json.Unmarshal(text, &file)
 	if wrongType != nil && !isTypeError(wrongType) {
 		return wrongType
+	}
+	if len(file.Served) > 0 {
+		text, file = file.Served, configFile{Kind: "KubeletConfiguration"}
+		if err := json.Unmarshal(text, &file); err != nil {
+			wrongType = err
+		}
 	}
 	if file.Kind != "KubeletConfiguration" {
 		return fmt.Errorf("kind %.40q: %w", file.Kind, errNotConfiguration)

@@ -43,7 +43,7 @@ func (f *finder) applyConfig(name string, data []byte) {
 	if f.in.Config != nil {
 		config = *f.in.Config
 	}
-	err := applyConfig(&config, data)
+	err := config.Apply(data)
 	if err != nil {
 		f.noteConfig(name, err)
 	}
@@ -95,7 +95,7 @@ func (f *finder) guessConfig() {
 			continue
 		}
 		f.noteConfig(name, err)
-		if err == nil && !errors.Is(applyConfig(&Config{}, data), errNotConfiguration) {
+		if err == nil && !errors.Is((&Config{}).Apply(data), errNotConfiguration) {
 			f.in.ConfigPath = name
 			f.applyConfig(name, data)
 			return

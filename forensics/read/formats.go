@@ -24,6 +24,8 @@ type format struct {
 // formats are in the order in which they are tried. What is none of them is tried as a goroutine dump, of which the
 // beginning need not say anything.
 var formats = []format{
+	{forensics.SourceKubelet, isKubeletFile, (*reader).kubeletFile},
+	{forensics.SourceMetrics, isMetrics, (*reader).metrics},
 	{forensics.SourceLogs, isLog, nil},
 	{forensics.SourceAPIDump, isAPIDump, (*reader).apiDump},
 	{"report", hasSchema(reportSchema, reportSchemaV1), (*reader).report},

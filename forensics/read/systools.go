@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/pasted"
@@ -30,6 +31,10 @@ type systemText struct {
 	errors []pathError
 	rows   []processRow // of processes in state D, and of those that have a kernel stack
 	stacks []savedStack
+	// config is the kubelet's configuration, nil if none was given; effective says that it is what the kubelet has, flags applied.
+	config    *kubelet.Config
+	effective bool
+	stats     *kubeletDisks // of /stats/summary; nil if that was not given
 	// seen are the sorts of output that were found, by source, with the name of the first text.
 	seen map[string]string
 }
@@ -41,6 +46,12 @@ func (x *systemText) take(y *systemText) {
 	}
 	x.mounts, x.disks, x.errors = append(x.mounts, y.mounts...), append(x.disks, y.disks...), append(x.errors, y.errors...)
 	x.rows, x.stacks = append(x.rows, y.rows...), append(x.stacks, y.stacks...)
+	if y.config != nil && (x.config == nil || !x.effective) {
+		x.config, x.effective = y.config, y.effective
+	}
+	if y.stats != nil {
+		x.stats = y.stats
+	}
 	for source, name := range y.seen {
 		x.saw(source, name)
 	}
@@ -55,6 +66,7 @@ type lineReader interface{ line(s string, number int) }
 // readText takes all sorts of output from a small text.
 func (x *systemText) readText(name string, in io.Reader) {
 	text, _ := io.ReadAll(io.LimitReader(in, pasted.MaxSize))
+	x.kubeletIn(name, text)
 	stacks := &stackReader{to: x, name: name}
 	var readers []lineReader
 	for _, r := range []struct {
@@ -145,7 +157,7 @@ func (x *systemText) addTo(e *forensics.Evidence) {
 	}
 	x.addErrors(e)
 	if e.Disks == nil {
-		e.Disks = x.state()
+		e.Disks = x.state(e)
 	}
 	x.addThreads(e)
 	for _, source := range []string{forensics.SourceMounts, forensics.SourceHealth, forensics.SourceDisks, forensics.SourceThreads} {
@@ -203,18 +215,32 @@ func (x *systemText) addErrors(e *forensics.Evidence) {
 	}
 }
 
-// state are the disks as the kubelet sees them; nil if none that it uses was seen.
-func (x *systemText) state() *eviction.State {
-	if len(x.disks) == 0 {
+// state are the disks as the kubelet sees them; nil if none that it uses was seen, nor its configuration.
+func (x *systemText) state(e *forensics.Evidence) *eviction.State {
+	if len(x.disks) == 0 && x.stats == nil && x.config == nil {
 		return nil
 	}
-	settings := eviction.Settings{}
+	settings := (&forensics.Evidence{Kubelet: &kubelet.Instance{Config: x.config}}).DiskSettings(forensics.NewModel(e).KubeletMinor())
 	if slices.ContainsFunc(x.disks, func(d diskRow) bool { return strings.HasPrefix(d.MountPoint, "/var/lib/rancher/") }) {
 		settings.Program = "k3s"
 	}
 	s := &eviction.State{
 		Thresholds: settings.Thresholds(), ImageGC: settings.ImageGC(), Problems: []eviction.Problem{}, Usage: []eviction.Usage{},
-		FileSystems: []eviction.FileSystem{}, Places: []eviction.Place{}, Assumed: "the kubelet's configuration was not given", NotWalked: "only the output of df was given",
+		FileSystems: []eviction.FileSystem{}, Places: []eviction.Place{}, NotWalked: "only the output of df was given",
+	}
+	switch {
+	case x.config == nil:
+		s.Assumed = "the kubelet's configuration was not given"
+	case !x.effective:
+		s.Assumed = "the kubelet's flags were not given"
+	}
+	if x.config != nil {
+		s.Problems = settings.Problems()
+	}
+	if x.stats != nil {
+		s.NotWalked = "only the kubelet's statistics were given"
+		x.stats.addTo(s)
+		return s
 	}
 	s.Places = x.places()
 	for _, p := range s.Places {
@@ -223,7 +249,7 @@ func (x *systemText) state() *eviction.State {
 			s.FileSystems = append(s.FileSystems, x.disks[at].FileSystem)
 		}
 	}
-	if s.FileSystems = certain(s); len(s.FileSystems) == 0 {
+	if s.FileSystems = certain(s); len(s.FileSystems) == 0 && x.config == nil {
 		return nil
 	}
 	return s

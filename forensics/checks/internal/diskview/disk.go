@@ -24,12 +24,36 @@ func Entity(f eviction.FileSystem) forensics.Entity {
 	return forensics.Entity{Kind: forensics.KindDisk, ID: f.Device}
 }
 
+// Figures says how sure the figures of a file system are, and where they are from.
+func Figures(f eviction.FileSystem) (confidence forensics.Confidence, why string) {
+	switch {
+	case strings.HasPrefix(f.Device, "/"):
+		return forensics.Likely, "df printed these figures; they may have changed since"
+	case byRole(f):
+		return forensics.Likely, "the kubelet's statistics have these figures; they may have changed since"
+	}
+	return forensics.Certain, "statfs reports these figures"
+}
+
+// byRole says that only what it is for is known of a file system.
+func byRole(f eviction.FileSystem) bool {
+	return f.Device == eviction.RoleNode || f.Device == eviction.RoleImage
+}
+
+// ThresholdEntity is a threshold that is a mistake.
+func ThresholdEntity(signal string) forensics.Entity {
+	return forensics.Entity{Kind: forensics.KindSubsystem, ID: "eviction threshold " + signal}
+}
+
 // Doubt says why a check cannot say that no threshold is near: a configuration that could not be read may have other thresholds or
 // other paths.
 func Doubt(p *forensics.Pass) {
 	d := State(p)
 	if d.Assumed != "" {
 		p.Unjudged("the kubelet's thresholds may differ: %s", d.Assumed)
+	}
+	if len(d.FileSystems) == 0 {
+		p.Unjudged("no figures of the disks were given")
 	}
 	if _, known := d.Place(eviction.RoleImage); known {
 		return
@@ -50,6 +74,9 @@ func Label(d *eviction.Index, f eviction.FileSystem) string {
 	roles := d.Roles(f.Device)
 	if slices.Contains(roles, eviction.RoleNode) { // the logs are then a part of nodefs
 		roles = slices.DeleteFunc(roles, func(role string) bool { return strings.HasSuffix(role, "-logs") })
+	}
+	if byRole(f) {
+		return fmt.Sprintf("Disk (%s)", strings.Join(roles, ", "))
 	}
 	return fmt.Sprintf("Disk at %s (%s)", where, strings.Join(roles, ", "))
 }
