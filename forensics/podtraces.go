@@ -189,10 +189,13 @@ func (t *podTraces) unlisted(m *Model, uid string) (PodState, string) {
 	if t.admitted[uid] && k != nil && k.PID != 0 {
 		return PodLive, "the kubelet has it in allocated_pods_state"
 	}
+	d, dir := podDir(m, uid)
 	if ok, _ := sawLife(m); !ok {
+		if dir && t.orphaned[uid] && m.evidence.Collector.PID == 0 {
+			return PodLikelyOrphaned, "the kubelet's log calls it orphaned"
+		}
 		return PodUnknown, why
 	}
-	d, dir := podDir(m, uid)
 	if dir && youngerThanExamination(m, d) {
 		return PodUnknown, why + "; its directory is younger than the examination"
 	}

@@ -1,13 +1,19 @@
 package checks
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -34,13 +40,14 @@ provably waits longer than --hung-after.
 - Without a dump, a kubelet thread blocked on a pod volume counts as housekeeping in two cases: the kubelet's own health
   check says that the sync loop has failed, or the pod is orphaned. The finding is then "likely".
 - The kubelet limits how long it waits for the runtime or the API server. Such a wait is critical only from 5 minutes on.
+- By the kubelet's log alone ("Housekeeping took longer than expected"), three rounds of which one took ten seconds are "slow".
 - Waits that often take long on a healthy node (a child process, the API server) are information where no age is proven.
 
 The other checks of goroutines judge ages in the same way.
 
 Known steps and functions (what each does, kubelet versions):` + stall.DocOf(housekeepingSites()),
 	Severity: forensics.Critical,
-	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceThreads}},
+	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceThreads, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
 		list, alone := stall.BlockedHousekeeping(p)
 		switch {
@@ -49,11 +56,31 @@ Known steps and functions (what each does, kubelet versions):` + stall.DocOf(hou
 		case alone != nil:
 			p.Report(threadFinding(p, *alone))
 		default:
+			reportSlowHousekeeping(p)
 			if ok, why := p.Evidence.Saw(forensics.SourceGoroutines); !ok {
 				p.Unjudged("threads do not show it, and no goroutine dump is available: %s", why)
 			}
 		}
 	},
+}
+
+// reportSlowHousekeeping reports rounds that take long again and again, by the kubelet's log. Nothing was added, changed or removed meanwhile.
+func reportSlowHousekeeping(p *forensics.Pass) {
+	const slow = 10 // seconds; one or two is what busy nodes have
+	spec := incident.Spec{Few: logview.FewFailures, Window: 10 * time.Minute, Subject: func(logs.Event) forensics.Entity { return stall.HousekeepingEntity }}
+	for _, i := range spec.Find(p, logview.Events(p, "housekeeping-long")) {
+		longest := slices.MaxFunc(i.Events, func(a, b logs.Event) int { return cmp.Compare(a.Max, b.Max) })
+		if longest.Max < slow || !i.Current {
+			continue
+		}
+		i.Said = true
+		f := i.Finding(p, fmt.Sprintf("kubelet is slow: each round of housekeeping takes up to %s", text.Duration(longest.Max)), "")
+		f.Effect = "pods start and stop late"
+		f.Detail = findings.Sentences(f.Detail, housekeepingEffect(p), "Most often the mount of a volume, the runtime or the disk answers slowly. A goroutine dump during a round shows which.")
+		f.Remedies = []forensics.Remedy{remedy.KeepEvidence()}
+		byLostServer(p, &f, i.Last)
+		p.Report(f)
+	}
 }
 
 // housekeepingSites are the steps of HandlePodCleanups and below them the functions that check volumes, outermost first

@@ -18,15 +18,22 @@ var podOrphanedMounted = forensics.Check{
 	Doc: `As pod-orphaned, with mounts at or below the pod directory. The kubelet keeps such a directory and logs that only
 at verbosity 3 and above (kubelet_volumes.go, cleanupOrphanedPodDirs), so the dangerous case is silent. The kubelet checks
 the mounts in every housekeeping. If one of them does not respond, the whole kubelet hangs on it. The kubelet does not
-check for mounted subPaths: it repeatedly fails to remove them (since 1.18 with "device or resource busy").`,
+check for mounted subPaths: it repeatedly fails to remove them (since 1.18 with "device or resource busy"). With the log alone, that message
+is the evidence of the mount.`,
 	Severity: forensics.Warning,
-	Needs:    append(append([]forensics.Need{}, orphans.Needs...), forensics.Need{forensics.SourceMounts}),
+	Needs: []forensics.Need{
+		{forensics.SourcePodDirs, forensics.SourceLogs}, {forensics.SourceKubeletPods, forensics.SourceRuntime, forensics.SourceLogs},
+		{forensics.SourceMounts, forensics.SourceLogs},
+	},
 	Run: func(p *forensics.Pass) {
+		complaints := orphans.InLog(p)
 		for _, o := range orphans.All(p) {
 			if len(o.Points()) > 0 {
-				p.Report(orphans.InLog(p).Join(orphanMountedFinding(p, o, p.Model.PodMounts(o.UID))))
+				p.Report(complaints.Join(orphanMountedFinding(p, o, p.Model.PodMounts(o.UID))))
 			}
+			complaints.Done(o.UID)
 		}
+		complaints.ReportMounted(p)
 	},
 }
 

@@ -342,7 +342,7 @@ func refusalFinding(p *forensics.Pass, r *unmounts.Refusal) forensics.Finding {
 		f.Title = fmt.Sprintf("Volume %s cannot be unmounted: target is busy", path.Base(volume))
 	}
 	f.Detail = fmt.Sprintf("Volume %s%s is in use: a process has an open file or its working directory there, or another mount is on it.", volume, pod)
-	if ok, _ := p.Evidence.Saw(forensics.SourceHolders); ok {
+	if p.Evidence.SawAll(forensics.SourceHolders) {
 		f.Detail += " No user was found on this node now. The use may have ended, or it is not visible in /proc. " + unlisted(p) + "."
 	} else {
 		f.Detail += " Its users were not collected."

@@ -154,7 +154,7 @@ func failingVolumes(p *forensics.Pass, names ...string) volumeOperations {
 	}
 	for _, o := range logview.Story(p).Operations {
 		driver := logview.DriverOf(o.Subject)
-		if !slices.Contains(names, o.Name) || o.Failed == nil || driver != "" && broken[driver] || o.Code == "EBUSY" || !logview.AfterStart(p, o.Failed) {
+		if !slices.Contains(names, o.Name) || o.Failed == nil || driver != "" && broken[driver] || !logview.AfterStart(p, o.Failed) {
 			continue
 		}
 		found = append(found, volumeOperation{o})

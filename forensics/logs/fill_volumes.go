@@ -1,6 +1,11 @@
 package logs
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
+)
 
 // volume reads `… for volume "x" (UniqueName: "u") pod "p" (UID: "uid") …`. For unmounts pod is the UID too.
 func volume(e *entry, o *occurrence) bool {
@@ -120,7 +125,8 @@ func operationOf(text string) string {
 		return opMountVolume
 	case strings.Contains(text, "AttachVolume."), strings.HasPrefix(text, multiAttach):
 		return opAttachVolume
-	case strings.Contains(text, "VerifyControllerAttachedVolume"), strings.Contains(text, "Volume has not been added to the list"), strings.Contains(text, "is not yet attached"):
+	case strings.Contains(text, "VerifyControllerAttachedVolume"), strings.Contains(text, "Volume has not been added to the list"), strings.Contains(text, "is not yet attached"),
+		strings.Contains(text, "attached according to"):
 		return opVerify
 	}
 	return ""
@@ -155,6 +161,7 @@ func volumeError(operation, text string, o *occurrence) {
 		if p := between(text, "failed to load volume data file [", "]"); p != "" {
 			o.Path = cut(p, maxName)
 		}
+	case unmounts && stackedDevice(text):
 	case strings.Contains(text, "GetDeviceMountRefs check failed"), strings.Contains(text, "still mounted by other references"),
 		strings.Contains(text, "the device is in use when it was no longer expected to be in use"):
 		o.Kind = KindDeviceInUse
@@ -166,17 +173,28 @@ func volumeError(operation, text string, o *occurrence) {
 		o.Kind, o.Code = KindCSIDeadline, grpc
 	case grpc == "Unavailable":
 		o.Kind, o.Code = KindCSIUnavailable, grpc
-	case unmounts && o.Code == "EBUSY":
+	case unmounts && o.Code == "EBUSY" && unmountWord.MatchString(inner):
 		o.Kind = KindUnmountBusy
 	case grpc != "":
 		o.Kind, o.Code = KindCSIFailed, grpc
 	}
 }
 
+// unmountWord stands in the error of an unmount, in any language. What else answers EBUSY is the removal of a directory that is mounted in
+// another mount namespace, and the unmapping of a disk.
+var unmountWord = pattern.New(`(?i)\bun?mount|nmounting arguments|target is busy|device is busy`)
+
+// stackedDevice says whether the only other mount of a device is at the very path at which the kubelet wants to unmount it: it is mounted there
+// twice.
+func stackedDevice(text string) bool {
+	path, refs := between(text, `he device mount path "`, `"`), strings.Fields(between(text, "by other references [", "]"))
+	return path != "" && len(refs) > 0 && !slices.ContainsFunc(refs, func(ref string) bool { return ref != path })
+}
+
 // innerError is the error behind the words that name the volume and the pod: after `(UID: "…") : `, or after the first
 // `failed … : `.
 func innerError(text string) string {
-	for _, mark := range []string{"\") : ", "\"): ", "\") device is still mounted: "} {
+	for _, mark := range []string{"\") : ", "\"): ", "\") device is still mounted: ", "\" : "} {
 		if _, inner, ok := strings.Cut(text, mark); ok {
 			return inner
 		}

@@ -97,7 +97,7 @@ func (f *folder) add(file string, o occurrence) {
 
 // seen tells of lines that were not selected: that a writer said something else at that time.
 func (f *folder) seen(e *entry) {
-	if e.API != nil {
+	if e.API != nil || ofSidecar(e) {
 		return
 	}
 	if !kubeletOrigin(e.Origin) && (e.Origin != "" || e.Source == "") {
@@ -137,10 +137,22 @@ func (f *folder) ofKubelet(o *occurrence) bool {
 		return false
 	}
 	switch {
-	case strings.HasPrefix(string(o.Kind), "kernel-"), strings.HasPrefix(string(o.Kind), "podgc-"):
+	case ofSidecar(e), strings.HasPrefix(string(o.Kind), "kernel-"), strings.HasPrefix(string(o.Kind), "podgc-"):
 		return false
 	}
 	return e.Source != "" || o.Kind == kindKubeletPanic || o.Kind == kindKubeletSignal
+}
+
+// ofSidecar says whether a line is of a sidecar of a CSI driver, or of a controller: they log like the kubelet, and have source files that it
+// has not.
+func ofSidecar(e *entry) bool {
+	file, _, _ := strings.Cut(e.Source, ":")
+	switch file {
+	case "csi_handler.go", "trivial_handler.go", "csi-provisioner.go", "csi-attacher.go", "snapshot_controller.go", "resize_controller.go", "leaderelection.go",
+		"node_register.go", "identityserver-default.go", "nodeserver.go", "controllerserver.go", "identityserver.go", "connection.go":
+		return true
+	}
+	return false
 }
 
 // sameKill says whether the line is another one about the OOM kill before, and hands it what the one before knew.

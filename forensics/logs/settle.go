@@ -28,6 +28,9 @@ func (p *lineParser) settle(text []byte) (year, zone bool) {
 		}
 		return p.notAfter(at), zone
 	}
+	if at := p.firstDated(text); !at.IsZero() {
+		return p.notAfter(at), false
+	}
 	for range maxTried {
 		i := bytes.Index(text, []byte(`time="20`)) // logfmt, as containerd and dockerd write it
 		if i < 0 {
@@ -39,6 +42,18 @@ func (p *lineParser) settle(text []byte) (year, zone bool) {
 		text = text[i+1:]
 	}
 	return false, false
+}
+
+// firstDated is the time of the first line with year and zone, of those at the beginning.
+func (p *lineParser) firstDated(text []byte) time.Time {
+	for n := 0; n < maxTried && len(text) > 0; n++ {
+		line, rest, _ := bytes.Cut(text, []byte("\n"))
+		text = rest
+		if e, s := p.parse(string(clipBytes(line, 300))); s.timed {
+			return e.Time
+		}
+	}
+	return time.Time{}
 }
 
 // notAfter takes note of a time in the log.

@@ -7,7 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
@@ -19,11 +20,11 @@ const maxKubeletFile = 32_000_000
 
 var (
 	// served is how /configz and /stats/summary begin.
-	served = regexp.MustCompile(`^\{\s*(?:"kubeletconfig"\s*:|"node"\s*:\s*\{\s*"nodeName"\s*:)`)
+	served = pattern.New(`^\{\s*(?:"kubeletconfig"\s*:|"node"\s*:\s*\{\s*"nodeName"\s*:)`)
 	// configKey is a line of a configuration file in YAML, with what belongs to the line above it.
-	configKey  = regexp.MustCompile(`^(?:[a-zA-Z]\w*:(?:\s|$)|\s+\S|- )`)
-	configLine = regexp.MustCompile(`(?m)^(?:apiVersion: kubelet\.config\.k8s\.io/|kind: KubeletConfiguration\s*$)`)
-	metricsOf  = regexp.MustCompile(`(?m)^kubelet_\w+[{ ]`)
+	configKey  = pattern.New(`^(?:[a-zA-Z]\w*:(?:\s|$)|\s+\S|- )`)
+	configLine = pattern.New(`(?m)^(?:apiVersion: kubelet\.config\.k8s\.io/|kind: KubeletConfiguration\s*$)`)
+	metricsOf  = pattern.New(`(?m)^kubelet_\w+[{ ]`)
 )
 
 // isKubeletFile says whether a file is a configuration of the kubelet, or its answer to /configz or /stats/summary.
@@ -131,7 +132,7 @@ func (d *kubeletDisks) addTo(s *eviction.State) {
 	s.Places = append(s.Places, image)
 }
 
-var startOfKubelet = regexp.MustCompile(`(?m)^[ \t]*\{\s*"(?:kubeletconfig"\s*:|node"\s*:\s*\{\s*"nodeName"\s*:|(?:apiVersion|kind)"\s*:\s*"(?:kubelet\.config|KubeletConfiguration))`)
+var startOfKubelet = pattern.New(`(?m)^[ \t]*\{\s*"(?:kubeletconfig"\s*:|node"\s*:\s*\{\s*"nodeName"\s*:|(?:apiVersion|kind)"\s*:\s*"(?:kubelet\.config|KubeletConfiguration))`)
 
 // kubeletIn takes what the kubelet serves or reads from a text with other lines.
 func (x *systemText) kubeletIn(name string, text []byte) {

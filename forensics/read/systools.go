@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -35,6 +36,10 @@ type systemText struct {
 	config    *kubelet.Config
 	effective bool
 	stats     *kubeletDisks // of /stats/summary; nil if that was not given
+	// leftovers are volumes below the directories of pods, deleted are files that owners have open.
+	leftovers []csiLeftover
+	deleted   []holders.DeletedFile
+	owners    []procs.Process
 	// seen are the sorts of output that were found, by source, with the name of the first text.
 	seen map[string]string
 }
@@ -52,6 +57,7 @@ func (x *systemText) take(y *systemText) {
 	if y.stats != nil {
 		x.stats = y.stats
 	}
+	x.leftovers, x.deleted, x.owners = append(x.leftovers, y.leftovers...), append(x.deleted, y.deleted...), append(x.owners, y.owners...)
 	for source, name := range y.seen {
 		x.saw(source, name)
 	}
@@ -77,6 +83,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{&mountReader{to: x, name: name}, []string{" type ", "rw", " ro"}},
 		{&diskReader{to: x, name: name}, []string{"%"}},
 		{&processReader{to: x, name: name}, []string{" D", "PID", "ps "}},
+		{&fileReader{to: x, name: name}, []string{"vol_data.json", "(deleted)", "NLINK"}},
 		{&errorReader{to: x, name: name}, []string{"tale ", "endpoint", "ost is down", "nput/output", "\xc3", "\xd0", "\xe3", "\xe4", "\xe5", "\xe6", "\xe7", "\xe8", "\xe9", "icht verbunden", "eraltet"}},
 	} {
 		if slices.ContainsFunc(r.marks, func(mark string) bool { return bytes.Contains(text, []byte(mark)) }) {
@@ -160,10 +167,12 @@ func (x *systemText) addTo(e *forensics.Evidence) {
 		e.Disks = x.state(e)
 	}
 	x.addThreads(e)
-	for _, source := range []string{forensics.SourceMounts, forensics.SourceHealth, forensics.SourceDisks, forensics.SourceThreads} {
+	x.addFiles(e)
+	for _, source := range []string{forensics.SourceMounts, forensics.SourceHealth, forensics.SourceDisks, forensics.SourceThreads, forensics.SourcePodDirs, forensics.SourceHolders} {
 		has := map[string]bool{
 			forensics.SourceMounts: len(e.Mounts.Mounts) > 0, forensics.SourceHealth: len(e.Probes) > 0,
 			forensics.SourceDisks: e.Disks != nil, forensics.SourceThreads: true,
+			forensics.SourcePodDirs: len(e.PodDirs) > 0, forensics.SourceHolders: e.MountUse != nil,
 		}[source]
 		known := slices.ContainsFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == source })
 		if name, ok := x.seen[source]; ok && has && !known {

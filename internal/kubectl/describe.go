@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // described is an object of which a description or a row of a table shows something.
@@ -20,19 +21,19 @@ type described struct {
 }
 
 var (
-	fieldOf   = regexp.MustCompile(`^(\s*)([A-Z][\w ()-]*?):\s*(.*?)\s*$`)
-	claimName = regexp.MustCompile(`^\s+ClaimName:\s+([a-z0-9][a-z0-9.-]*)\s*$`)
-	lasts     = regexp.MustCompile(`^Terminating(?: \((?:lasts (\S+)|expires (` + date + `))\))?$`)
-	finalizer = regexp.MustCompile(`[^\s\[\],]+`)
+	fieldOf   = pattern.New(`^(\s*)([A-Z][\w ()-]*?):\s*(.*?)\s*$`)
+	claimName = pattern.New(`^\s+ClaimName:\s+([a-z0-9][a-z0-9.-]*)\s*$`)
+	lasts     = pattern.New(`^Terminating(?: \((?:lasts (\S+)|expires (` + date + `))\))?$`)
+	finalizer = pattern.New(`[^\s\[\],]+`)
 
 	namespaced = `^\s*(?:([a-z0-9][a-z0-9-]*)\s+)?([a-z0-9][a-z0-9.-]*)\s+`
 	modes      = `(?:RWO|ROX|RWX|RWOP)(?:,(?:RWO|ROX|RWX|RWOP))*`
 	// podRow is one of "get pods": [NAMESPACE] NAME READY STATUS RESTARTS AGE [IP NODE …].
-	podRow = regexp.MustCompile(namespaced + `\d+/\d+\s+([A-Z][\w:/-]*)\s+\d+(?: \(\S+ ago\))?\s+(?:` + span + `)(?:\s+(?:<none>|[\da-f.:]+)\s+([\w.-]+|<none>))?(?:\s.*)?$`)
+	podRow = pattern.New(namespaced + `\d+/\d+\s+([A-Z][\w:/-]*)\s+\d+(?: \(\S+ ago\))?\s+(?:` + span + `)(?:\s+(?:<none>|[\da-f.:]+)\s+([\w.-]+|<none>))?(?:\s.*)?$`)
 	// claimRow is one of "get pvc": [NAMESPACE] NAME STATUS VOLUME CAPACITY ACCESS MODES …; volumeRow one of "get pv": NAME CAPACITY
 	// ACCESS MODES RECLAIM POLICY STATUS CLAIM ….
-	claimRow  = regexp.MustCompile(namespaced + `Terminating\s+([a-z0-9][\w.-]*)\s+\d+\w*\s+` + modes + `\s`)
-	volumeRow = regexp.MustCompile(`^\s*([a-z0-9][a-z0-9.-]*)\s+\d+\w*\s+` + modes + `\s+(Delete|Retain|Recycle)\s+Terminating\s+([a-z0-9][\w-]*/[\w.-]+)\s`)
+	claimRow  = pattern.New(namespaced + `Terminating\s+([a-z0-9][\w.-]*)\s+\d+\w*\s+` + modes + `\s`)
+	volumeRow = pattern.New(`^\s*([a-z0-9][a-z0-9.-]*)\s+\d+\w*\s+` + modes + `\s+(Delete|Retain|Recycle)\s+Terminating\s+([a-z0-9][\w-]*/[\w.-]+)\s`)
 )
 
 // field takes a line of the description that is being read.
@@ -197,7 +198,7 @@ func (p *page) deletion(d *described, object func(kind, namespace, name string) 
 	}
 }
 
-var podName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
+var podName = pattern.New(`^[a-z0-9][a-z0-9.-]*$`)
 
 func useClaims(pod *apiObject, names ...string) {
 	volumes, _ := pod.Spec["volumes"].([]any)
@@ -226,7 +227,7 @@ func phaseOf(status string) string {
 
 var (
 	// noNode is how the message of a FailedScheduling begins.
-	noNode = regexp.MustCompile(`^\d+/\d+ nodes are available: `)
+	noNode = pattern.New(`^\d+/\d+ nodes are available: `)
 	// troubled are the taints of a node that is in trouble. One that is not ready may have just joined.
 	troubled = []string{"node.kubernetes.io/disk-pressure", "node.kubernetes.io/memory-pressure", "node.kubernetes.io/pid-pressure", "node.kubernetes.io/unreachable"}
 )

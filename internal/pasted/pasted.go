@@ -6,6 +6,7 @@ package pasted
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/logline"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
@@ -217,10 +218,16 @@ var months = map[string]string{
 	"1월": "Jan", "2월": "Feb", "3월": "Mar", "4월": "Apr", "5월": "May", "6월": "Jun", "7월": "Jul", "8월": "Aug", "9월": "Sep", "10월": "Oct", "11월": "Nov", "12월": "Dec",
 }
 
-// english puts the English month before a line that begins with another one.
+// ctimeHead is what dmesg -T writes before a message (%a %b %e %H:%M:%S %Y of strftime).
+var ctimeHead = pattern.New(`^\[[^\s\d\[\]]{1,8} +([^\s\[\]]{1,8}) +(\d{1,2}) (\d\d:\d\d:\d\d) (\d{4})\]`)
+
+// english puts the English month before a line that begins with another one, and the English day before one of dmesg -T.
 func english(s string) string {
 	if len(s) < 15 {
 		return s
+	}
+	if s[0] == '[' {
+		return englishCtime(s)
 	}
 	m := foreignHead.FindStringSubmatchIndex(s)
 	if _, ok := logline.Month(s); m == nil || ok && m[3] == 3 {
@@ -231,6 +238,22 @@ func english(s string) string {
 		return s
 	}
 	return month + " " + s[m[4]:]
+}
+
+func englishCtime(s string) string {
+	m := ctimeHead.FindStringSubmatch(s)
+	if m == nil {
+		return s
+	}
+	month, ok := months[strings.TrimSuffix(strings.ToLower(m[1]), ".")]
+	if !ok {
+		return s
+	}
+	t, err := time.Parse("Jan 2 15:04:05 2006", month+" "+m[2]+" "+m[3]+" "+m[4])
+	if err != nil {
+		return s
+	}
+	return t.Format("[Mon Jan _2 15:04:05 2006]") + s[len(m[0]):]
 }
 
 func translate(lines []string) (changed bool) {

@@ -31,10 +31,12 @@ func (p *Pattern) FindStringSubmatch(s string) []string { return p.compiled().Fi
 func (p *Pattern) FindStringSubmatchIndex(s string) []int {
 	return p.compiled().FindStringSubmatchIndex(s)
 }
+func (p *Pattern) FindIndex(b []byte) []int             { return p.compiled().FindIndex(b) }
 func (p *Pattern) FindSubmatch(b []byte) [][]byte       { return p.compiled().FindSubmatch(b) }
 func (p *Pattern) FindSubmatchIndex(b []byte) []int     { return p.compiled().FindSubmatchIndex(b) }
 func (p *Pattern) ReplaceAllString(s, by string) string { return p.compiled().ReplaceAllString(s, by) }
 
+func (p *Pattern) FindAllString(s string, n int) []string { return p.compiled().FindAllString(s, n) }
 func (p *Pattern) FindAllStringIndex(s string, n int) [][]int {
 	return p.compiled().FindAllStringIndex(s, n)
 }

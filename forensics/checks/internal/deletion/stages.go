@@ -50,6 +50,12 @@ func (s *Pod) judgeKilling() {
 		s.verdict = findings.ProcessTitle(s.p, process) + " cannot be killed"
 		s.detail = waits
 		s.blame(findings.ProcessEntity(process))
+	case len(e) > 0 && s.savedWaiter() != nil:
+		t := s.savedWaiter()
+		s.failing = true
+		s.verdict = "the runtime cannot stop its containers: a process is blocked in the kernel"
+		s.detail = fmt.Sprintf("Most likely process %d (%s) is theirs: it is the only one that was shown, and %s.", t.PID, t.Comm, forensics.DescribeWait(*t, forensics.WaitAtLeast{}))
+		s.blame(forensics.ThreadEntity(*t))
 	case down != nil && down.Current:
 		s.failing = true
 		s.verdict = "the container runtime is not responding"
@@ -87,6 +93,31 @@ func (s *Pod) unkillable() (pid int, waits string) {
 		}
 	}
 	return 0, ""
+}
+
+// savedWaiter is a thread that a saved text shows in a wait that no signal ends, if it shows such threads of one process alone, and the log
+// one pod that cannot be killed: somebody has looked for it.
+func (s *Pod) savedWaiter() *procs.Thread {
+	var found *procs.Thread
+	for i := range s.p.Evidence.Threads {
+		t := &s.p.Evidence.Threads[i]
+		switch {
+		case t.Saved == "" || t.State != "" && t.State != "D":
+		case found != nil && found.PID != t.PID:
+			return nil
+		case found == nil:
+			found = t
+		}
+	}
+	if found == nil || found.PID == 0 || slices.Contains([]string{"kubelet", "containerd", "dockerd", "crio", "umount", "df"}, found.Comm) {
+		return nil
+	}
+	for _, e := range logview.Events(s.p, logs.KindPodKillFailed) {
+		if uid := logview.UIDOf(s.p, e.Subject); uid != "" && uid != s.uid {
+			return nil
+		}
+	}
+	return found
 }
 
 // judgeCgroup: the volumes are removed, the cgroup is not.

@@ -153,8 +153,19 @@ func (t *LogComplaints) causeOf(uid string) string {
 	return string(list[0].Kind) + " " + cmp.Or(string(list[0].Cause()), list[0].Code)
 }
 
-// Report reports the pods that only the log names.
-func (t *LogComplaints) Report(p *forensics.Pass) {
+// mounted says whether the kubelet could not remove a directory of a pod since something is mounted there.
+func (t *LogComplaints) mounted(uid string) bool {
+	list := t.of(uid)
+	return len(list) > 0 && list[0].Cause() == logs.CauseMounted
+}
+
+// ReportMounted reports the pods that only the log names, and of which something is still mounted.
+func (t *LogComplaints) ReportMounted(p *forensics.Pass) { t.report(p, true) }
+
+// Report reports the other pods that only the log names.
+func (t *LogComplaints) Report(p *forensics.Pass) { t.report(p, false) }
+
+func (t *LogComplaints) report(p *forensics.Pass, mounted bool) {
 	var named []string
 	for _, e := range t.events {
 		named = append(named, findings.UIDs(e.PodUID)...)
@@ -166,7 +177,7 @@ func (t *LogComplaints) Report(p *forensics.Pass) {
 	}
 	for _, uid := range named {
 		state, why := p.Model.PodState(uid)
-		if t.shown[uid] || state == forensics.PodLive || len(p.Model.PodMounts(uid)) > 0 && state.Orphaned() != "" {
+		if t.shown[uid] || t.mounted(uid) != mounted || state == forensics.PodLive || len(p.Model.PodMounts(uid)) > 0 && state.Orphaned() != "" {
 			continue
 		}
 		list := t.of(uid)
@@ -194,7 +205,7 @@ func (t *LogComplaints) Report(p *forensics.Pass) {
 			return logHeadline(n, list[0])
 		}, f)
 	}
-	if len(named) == 0 && len(t.events) > 0 {
+	if len(named) == 0 && len(t.events) > 0 && !mounted {
 		p.Report(forensics.Finding{
 			Severity: forensics.Warning, Subject: stall.HousekeepingEntity, Since: t.since, Confidence: forensics.Likely,
 			Title:         "Orphaned pod directories cannot be removed: " + orphanReason(t.events[0]),
