@@ -20,17 +20,17 @@ type typeInfo struct {
 	fields           []field // of a type that is written field by field
 }
 
-func (j *writer) typeOf(t reflect.Type) *typeInfo {
-	known := j.types[t]
+// types are those of one document, as far as they were met.
+type types map[reflect.Type]*typeInfo
+
+func (all types) of(t reflect.Type) *typeInfo {
+	known := all[t]
 	if known == nil {
 		known = &typeInfo{byField: isByField(t), oneLine: isOneLine(t)}
 		if known.byField {
 			known.fields = fieldsOf(t)
 		}
-		if j.types == nil {
-			j.types = map[reflect.Type]*typeInfo{}
-		}
-		j.types[t] = known
+		all[t] = known
 	}
 	return known
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/jsonlimit"
@@ -22,7 +23,7 @@ const (
 // too much is [jsonlimit.ErrTooLarge]; it may have been decoded in part.
 func Read(r io.Reader, v any) error {
 	dec := json.NewDecoder(&jsonlimit.Reader{R: r, Bytes: maxDocument, Memory: maxMemory})
-	err := (reader{dec}).value(reflect.ValueOf(v).Elem(), maxDepth)
+	err := (reader{dec, types{}}).value(reflect.ValueOf(v).Elem(), maxDepth)
 	switch {
 	case errors.Is(err, io.EOF):
 		return io.ErrUnexpectedEOF
@@ -38,20 +39,23 @@ func Read(r io.Reader, v any) error {
 }
 
 // A reader decodes one document as encoding/json would, with the memory of its largest piece.
-type reader struct{ dec *json.Decoder }
+type reader struct {
+	dec   *json.Decoder
+	types types
+}
 
 // value decodes into v, which is settable.
 func (j reader) value(v reflect.Value, depth int) error {
 	switch {
 	case depth == 0:
-	case v.Kind() == reflect.Pointer && isByField(v.Type().Elem()):
+	case v.Kind() == reflect.Pointer && j.types.of(v.Type().Elem()).byField:
 		return j.bracket('{', v, func() error {
 			v.Set(reflect.New(v.Type().Elem()))
 			return j.object(v.Elem(), depth)
 		})
-	case v.Kind() == reflect.Slice && isByField(v.Type().Elem()):
+	case v.Kind() == reflect.Slice && j.types.of(v.Type().Elem()).byField:
 		return j.bracket('[', v, func() error { return j.list(v, depth) })
-	case isByField(v.Type()):
+	case j.types.of(v.Type()).byField:
 		return j.bracket('{', v, func() error { return j.object(v, depth) })
 	}
 	return j.dec.Decode(v.Addr().Interface())
@@ -95,18 +99,16 @@ func (j reader) list(v reflect.Value, depth int) error {
 }
 
 func (j reader) object(v reflect.Value, depth int) error {
-	fields := fieldsOf(v.Type())
+	fields := j.types.of(v.Type()).fields
 	for j.dec.More() {
 		token, err := j.dec.Token()
 		if err != nil {
 			return err
 		}
 		key, _ := token.(string)
-		at := -1
-		for i := range fields {
-			if fields[i].name == key || at < 0 && strings.EqualFold(fields[i].name, key) {
-				at = i
-			}
+		at := slices.IndexFunc(fields, func(f field) bool { return f.name == key })
+		if at < 0 {
+			at = slices.IndexFunc(fields, func(f field) bool { return strings.EqualFold(f.name, key) })
 		}
 		if at < 0 {
 			var skipped skipped

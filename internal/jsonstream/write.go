@@ -10,7 +10,7 @@ import (
 // Write writes v as a json.Encoder with an indentation of one space and without escaped markup would. With arrays, lists and
 // maps that are nil are empty, so that there is no null for them.
 func Write(w io.Writer, v any, arrays bool) error {
-	j := writer{w: w, arrays: arrays}
+	j := writer{w: w, arrays: arrays, types: types{}}
 	j.value(reflect.ValueOf(v), "", maxDepth)
 	j.text("\n")
 	return j.err
@@ -21,7 +21,7 @@ type writer struct {
 	w      io.Writer
 	arrays bool // lists that are nil are empty
 	piece  bytes.Buffer
-	types  map[reflect.Type]*typeInfo
+	types  types
 	err    error
 }
 
@@ -35,10 +35,10 @@ func (j *writer) text(s string) {
 func (j *writer) value(v reflect.Value, prefix string, depth int) {
 	switch {
 	case depth == 0 || j.err != nil:
-	case v.Kind() == reflect.Pointer && !v.IsNil() && j.typeOf(v.Type().Elem()).byField:
+	case v.Kind() == reflect.Pointer && !v.IsNil() && j.types.of(v.Type().Elem()).byField:
 		j.value(v.Elem(), prefix, depth)
 		return
-	case v.Kind() == reflect.Slice && v.Len() > 0 && j.typeOf(v.Type().Elem()).byField:
+	case v.Kind() == reflect.Slice && v.Len() > 0 && j.types.of(v.Type().Elem()).byField:
 		j.text("[\n")
 		for i := range v.Len() {
 			j.next(i > 0, prefix)
@@ -46,7 +46,7 @@ func (j *writer) value(v reflect.Value, prefix string, depth int) {
 		}
 		j.text("\n" + prefix + "]")
 		return
-	case j.typeOf(v.Type()).byField:
+	case j.types.of(v.Type()).byField:
 		j.object(v, prefix, depth)
 		return
 	}
@@ -62,7 +62,7 @@ func (j *writer) next(comma bool, prefix string) {
 
 func (j *writer) object(v reflect.Value, prefix string, depth int) {
 	written := false
-	for _, f := range j.typeOf(v.Type()).fields {
+	for _, f := range j.types.of(v.Type()).fields {
 		field := v.FieldByIndex(f.index)
 		if f.omitEmpty && isEmpty(field) {
 			continue
@@ -93,7 +93,7 @@ func (j *writer) whole(v reflect.Value, prefix string) {
 	j.piece.Reset()
 	enc := json.NewEncoder(&j.piece)
 	enc.SetEscapeHTML(false)
-	if !j.typeOf(v.Type()).oneLine {
+	if !j.types.of(v.Type()).oneLine {
 		enc.SetIndent(prefix, " ")
 	}
 	if j.err = enc.Encode(v.Interface()); j.err == nil {

@@ -7,4 +7,8 @@ import (
 )
 
 // TestOnOldKernel runs the other tests without the system calls that an old kernel does not have.
-func TestOnOldKernel(t *testing.T) { testvm.RunTestsOld(t) }
+func TestOnOldKernel(t *testing.T) {
+	wait := testvm.StartTestsOld(t)
+	t.Parallel()
+	wait()
+}
