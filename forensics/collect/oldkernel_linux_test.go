@@ -10,7 +10,5 @@ import (
 // they have for it, nobody else is in the root. Those that take long are left out where such a call makes no difference: a
 // virtual machine has its own kernel, and a table that takes too long to write is read in one way.
 func TestOnOldKernel(t *testing.T) {
-	wait := testvm.StartTestsOld(t, "-test.skip=^(TestHoldersOfRoot|TestHeldOnAnotherKernel|TestStackOfMountsCostsNothingElse)$")
-	t.Parallel()
-	wait()
+	testvm.RunTestsOld(t, "-test.skip=^(TestHoldersOfRoot|TestHeldOnAnotherKernel|TestStackOfMountsCostsNothingElse)$")
 }

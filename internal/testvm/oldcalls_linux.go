@@ -24,7 +24,7 @@ func RunTestsOld(t *testing.T, flags ...string) {
 }
 
 // StartTestsOld is RunTestsOld that does not wait, which is what it returns does. A test that calls [testing.T.Parallel] in between
-// lets the others go on meanwhile.
+// lets the others go on meanwhile: where they wait, and do not look at the processes of the whole machine.
 func StartTestsOld(t *testing.T, flags ...string) (wait func()) {
 	t.Helper()
 	if os.Getenv(roleEnv) == roleOld {

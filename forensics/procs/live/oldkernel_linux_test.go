@@ -8,8 +8,4 @@ import (
 
 // TestOnOldKernel runs the other tests without the system calls that an old kernel does not have. That only names in memory are
 // looked up cannot be had there.
-func TestOnOldKernel(t *testing.T) {
-	wait := testvm.StartTestsOld(t, "-test.skip=^TestLinksThatAreNotInMemory$")
-	t.Parallel()
-	wait()
-}
+func TestOnOldKernel(t *testing.T) { testvm.RunTestsOld(t, "-test.skip=^TestLinksThatAreNotInMemory$") }
