@@ -1,3 +1,5 @@
+//go:build download
+
 package testvm
 
 import (

@@ -22,6 +22,8 @@
 //
 // What an old kernel lacks can also be tried without a machine: [RunTestsOld] runs tests with the system calls of Linux 3.10.
 //
+// Only tests with the build tag "download" have it, since "go test ./..." is to need no network.
+//
 // Where there is no QEMU or nothing to make the machine of, the test skips and says why. The machine is emulated, so it
 // needs no /dev/kvm, may have another processor, and computes several times slower than the one that it runs on.
 package testvm

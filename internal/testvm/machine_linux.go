@@ -1,3 +1,5 @@
+//go:build download
+
 package testvm
 
 import (
@@ -54,15 +56,6 @@ const (
 	guestConfig = guestDir + "/config.json"
 	guestTest   = guestDir + "/test"
 	guestOut    = guestDir + "/out"
-)
-
-// roleEnv names the variable that makes the test binary the first process of a machine, or the test on it, to which the kernel
-// hands on what it does not know of its command line; or the tests with old system calls.
-const (
-	roleEnv  = "TESTVM_ROLE"
-	roleInit = "init"
-	roleTest = "test"
-	roleOld  = "old"
 )
 
 // config is what the first process has to know.

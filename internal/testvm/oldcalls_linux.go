@@ -13,6 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// roleEnv names the variable that makes the test binary the first process of a machine, or the test on it, to which the kernel
+// hands on what it does not know of its command line; or the tests with old system calls.
+const (
+	roleEnv  = "TESTVM_ROLE"
+	roleInit = "init"
+	roleTest = "test"
+	roleOld  = "old"
+)
+
 // firstNewCall is the first system call after those of Linux 3.10: sched_setattr.
 var firstNewCall = map[string]uint32{"amd64": 314, "arm64": 274}
 
