@@ -1,7 +1,6 @@
 package checks
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,12 +91,9 @@ func moreRemedies() map[string][]scenario {
 	}
 }
 
-// lied is evidence, as JSON, with lies in the place of some tokens; false if it has none of them.
-func lied(t testing.TB, text []byte, lie func(string) string, number func(float64) float64, tokens []string) (forensics.Evidence, bool) {
+// lied is evidence, as decoded JSON, with lies in the place of some tokens; false if it has none of them. The tree stays as it is.
+func lied(t testing.TB, tree any, lie func(string) string, number func(float64) float64, tokens []string) (forensics.Evidence, bool) {
 	t.Helper()
-	if number == nil && !slices.ContainsFunc(tokens, func(token string) bool { return bytes.Contains(text, []byte(token)) }) {
-		return forensics.Evidence{}, false
-	}
 	var pairs []string
 	for _, token := range tokens {
 		if lie != nil {
@@ -109,13 +105,17 @@ func lied(t testing.TB, text []byte, lie func(string) string, number func(float6
 	walk = func(key string, v any) any {
 		switch v := v.(type) {
 		case map[string]any:
+			all := make(map[string]any, len(v))
 			for k := range v {
-				v[k] = walk(k, v[k])
+				all[k] = walk(k, v[k])
 			}
+			return all
 		case []any:
+			all := make([]any, len(v))
 			for i := range v {
-				v[i] = walk(key, v[i])
+				all[i] = walk(key, v[i])
 			}
+			return all
 		case float64:
 			if number != nil && (key == "pid" || key == "tid") {
 				changed = true
@@ -128,19 +128,19 @@ func lied(t testing.TB, text []byte, lie func(string) string, number func(float6
 		}
 		return v
 	}
-	var tree any
-	if err := json.Unmarshal(text, &tree); err != nil {
-		t.Fatal(err)
-	}
+	tree = walk("", tree)
 	var out forensics.Evidence
-	text, err := json.Marshal(walk("", tree))
+	if !changed {
+		return out, false
+	}
+	text, err := json.Marshal(tree)
 	if err == nil {
 		err = json.Unmarshal(text, &out)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out, changed
+	return out, true
 }
 
 // TestRemediesOfLies runs each check over its scenarios, with lies in place of names, and takes apart what the reader is told
@@ -173,7 +173,11 @@ func TestRemediesOfLies(t *testing.T) {
 			if judge(&e, check, s.name) == 0 {
 				continue
 			}
+			var tree any
 			text, err := json.Marshal(e)
+			if err == nil {
+				err = json.Unmarshal(text, &tree)
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +189,7 @@ func TestRemediesOfLies(t *testing.T) {
 					}
 				}
 				for _, tokens := range groups {
-					if e, changed := lied(t, text, c.lie, c.number, tokens); changed {
+					if e, changed := lied(t, tree, c.lie, c.number, tokens); changed {
 						judge(&e, check, fmt.Sprintf("%s, %s in place of %s", s.name, name, tokens[0]))
 					}
 				}

@@ -130,6 +130,7 @@ func copies(e *forensics.Evidence, n int) {
 }
 
 func fuseServers(e *forensics.Evidence, n int) {
+	var servers []forensics.FUSEServer
 	for i := range n {
 		id, pid := nextMount(e), 3_000_000+len(e.Processes)
 		m := nfs(id, device(id), volumePath(i))
@@ -137,8 +138,9 @@ func fuseServers(e *forensics.Evidence, n int) {
 		e.Mounts.Mounts = append(e.Mounts.Mounts, m)
 		v1.AddHealth(e, mounts.Health{MountID: id, Device: m.Device, MountPoint: m.MountPoint, Status: mounts.StatusHung, Method: "probe", Seconds: 900})
 		e.Processes = append(e.Processes, procs.Process{PID: pid, PPID: 1, Comm: "ceph-fuse", State: "T", MountNS: hostNS, Command: []string{"ceph-fuse", m.MountPoint}})
-		v1.AddServers(e.MountUse, forensics.FUSEServer{Device: m.Device, PID: pid, Why: "descriptor 3"})
+		servers = append(servers, forensics.FUSEServer{Device: m.Device, PID: pid, Why: "descriptor 3"})
 	}
+	v1.AddServers(e.MountUse, servers...)
 }
 
 func detached(e *forensics.Evidence, n int) {
