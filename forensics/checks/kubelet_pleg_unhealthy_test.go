@@ -23,6 +23,10 @@ func kubeletPlegUnhealthyInLogs() []scenario {
 			want: []string{"info subsystem pleg"}, says: "no later line repeats it",
 		},
 		{
+			name: "the kubelet stood still, and skipped one round", base: withRuntime, change: both(answers("ok"), tells(numbered(event(logs.KindPLEGUnhealthy, 1, "10:12:20", "10:12:20", pleg), 189))),
+			want: []string{"info subsystem pleg"}, says: "no later line repeats it",
+		},
+		{
 			name: "a dump and the log", base: wellNode, change: both(withStack("kubelet-1.34", "A.7 PLEG waits for the runtime, and pods for the PLEG"),
 				tells(numbered(event(logs.KindPLEGUnhealthy, 12, "10:11:00", "10:12:28", pleg), 250))),
 			want: []string{"critical subsystem pleg"}, says: "The log gives the reason, 12 times from 10:11:00 UTC to 10:12:28 UTC: container runtime is down",

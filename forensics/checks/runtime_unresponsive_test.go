@@ -90,6 +90,14 @@ func runtimeUnresponsiveInLogs() []scenario {
 		{name: "and its process is stopped", base: wellNode, change: both(tells(event(logs.KindRuntimeDown, 9, "10:10:00", "10:12:20", down)), func(_ testing.TB, e *forensics.Evidence) {
 			e.Processes = append(e.Processes, procs.Process{PID: 812, Comm: "containerd", State: "T"})
 		}), want: []string{"critical runtime containerd"}, says: "is stopped by a signal"},
+		{
+			name: "the kubelet stood still, and skipped one round", base: withRuntime, change: both(answers("ok"), tells(numbered(event(logs.KindPLEGUnhealthy, 1, "10:12:20", "10:12:20", pleg), 189))),
+			want: []string{"info runtime containerd"}, says: "no later line repeats it",
+		},
+		{
+			name: "it skips round after round", base: withRuntime, change: both(answers("ok"), tells(numbered(event(logs.KindPLEGUnhealthy, 4, "10:12:18", "10:12:20", pleg), 189))),
+			want: []string{"warning runtime containerd"},
+		},
 		{name: "it answered again", base: wellNode, change: tells(event(logs.KindRuntimeDown, 9, "09:40:00", "09:45:00", down)), want: []string{"info runtime runtime"}, says: "no later line repeats it"},
 		{name: "a container that does not stop", base: wellNode, change: tells(event(logs.KindContainerStopFailed, 9, "10:00:00", "10:12:00", code(logs.Subject{}, "DeadlineExceeded"))), outcome: clean},
 		{name: "a call that it refuses", base: wellNode, change: tells(event(logs.KindRuntimeCallFailed, 1, "10:12:00", "10:12:00", code(logs.Subject{Reason: "RuntimeConfig: unknown method"}, "Unimplemented"))), outcome: clean},

@@ -2,12 +2,14 @@ package logview
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 )
 
 // questionLimit is the time after which a call to the runtime fails (--runtime-request-timeout, 2 minutes).
@@ -35,7 +37,7 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 			continue
 		}
 		s.Events = append(s.Events, e)
-		s.Current = s.Current || Within(Last([]logs.Event{e}), KubeletEnd(p), Repeats(e))
+		s.Current = s.Current || Repeating(p, e)
 		s.Reason = cmp.Or(s.Reason, e.Reason)
 		if call != "" {
 			s.Calls = findings.Union(s.Calls, []string{call})
@@ -53,6 +55,20 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 		s.Since = &t
 	}
 	return &s
+}
+
+// Repeating says whether a message about the runtime or PLEG was still repeated when the log ended.
+func Repeating(p *forensics.Pass, e logs.Event) bool {
+	last := Last([]logs.Event{e})
+	return Within(last, KubeletEnd(p), Repeats(e)) && !skippedOnce(p, e, last)
+}
+
+// skippedOnce says that the sync loop skipped a single round, and the runtime responds: the kubelet itself, or its machine, had stood still,
+// and so had the ages of what it knew. While a cause lasts, the loop skips again after 100 ms and logs that (syncLoop in
+// pkg/kubelet/kubelet.go, 1.10 to 1.36).
+func skippedOnce(p *forensics.Pass, e logs.Event, last *time.Time) bool {
+	return (e.Kind == logs.KindSyncLoopSkipped || e.Kind == logs.KindPLEGUnhealthy) && e.Count == 1 && last != nil && p.Evidence.Collected.Sub(*last) > time.Second &&
+		slices.ContainsFunc(p.Evidence.Runtimes, func(r runtimes.Runtime) bool { return r.Answer != nil && r.Answer.Status == "ok" })
 }
 
 // Repeats is the longest time between two messages about the runtime or PLEG while their cause lasts: an unanswered call fails after 2
