@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ import (
 
 // fakeKubectl is a command that answers as kubectl does, for a cluster whose nodes have a pod of the DaemonSet each; cases of a shell
 // decide what an examination in the pod nf-NODE prints. "$D" is its directory, "$P" the pod; calls are in "$D/calls".
-func fakeKubectl(t *testing.T, nodes []string, examination string) (name, dir string) {
+func fakeKubectl(t testing.TB, nodes []string, examination string) (name, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	var pods, list []any
@@ -62,7 +63,7 @@ exit 1
 }
 
 // pack compresses a file.
-func pack(t *testing.T, from, to string) {
+func pack(t testing.TB, from, to string) {
 	t.Helper()
 	out, err := os.Create(to)
 	if err != nil {
@@ -313,6 +314,24 @@ node-5) [ -e $D/once ] && cat $D/report.gz; touch $D/once; exit;;
 	}
 	if n := strings.Count(readFile(t, filepath.Join(dir, "calls")), "--gzip"); n != 5 {
 		t.Errorf("%d examinations the second time", n)
+	}
+}
+
+// BenchmarkAllNodes examines 5,000 nodes by way of a kubectl that answers at once; the peak is that of the largest process.
+func BenchmarkAllNodes(b *testing.B) {
+	const count = 5000
+	nodes := make([]string, count)
+	for i := range nodes {
+		nodes[i] = fmt.Sprintf("node-%d", i)
+	}
+	kubectl, dir := fakeKubectl(b, nodes, sends)
+	for b.Loop() {
+		cmd := exec.Command(program(b, programName), "node", "--all", "--kubectl", kubectl, "--output-dir", filepath.Join(dir, "out"))
+		if o := finish(b, cmd); o.status != exitDone || !strings.Contains(o.stderr, "5000 of 5000 nodes examined") {
+			b.Fatalf("exit status %d\n%.2000s", o.status, o.stderr)
+		}
+		b.ReportMetric(float64(peakMemory(cmd.ProcessState))/(1<<20), "MiB-peak")
+		b.ReportMetric((cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), "cpu-s")
 	}
 }
 

@@ -451,6 +451,33 @@ func TestSpareScript(t *testing.T) {
 	}
 }
 
+// TestSpareScriptOnCgroupV2 gives the script a unified hierarchy: of a container with a cgroup namespace of its own, and of one without.
+func TestSpareScriptOnCgroupV2(t *testing.T) {
+	if _, err := exec.LookPath("unshare"); err != nil || os.Geteuid() != 0 {
+		t.Skip("a mount namespace needs root and unshare")
+	}
+	for group, below := range map[string]string{"/": "", "/kubepods/pod1/c1": "/kubepods/pod1/c1"} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{
+			"cgroup": "0::" + group + "\n", "memory.current": "209715200\n", "memory.stat": "anon 4096\ninactive_file 104857600\nactive_file 7\n", "script": spareScript,
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.Command("unshare", "--mount", "sh", "-c", `mount -t tmpfs tmpfs /sys/fs/cgroup && mkdir -p /sys/fs/cgroup$2 && cp $1/memory.* /sys/fs/cgroup$2/ &&
+			mount --bind $1/cgroup /proc/$$/cgroup && exec sh -c "$(cat $1/script)"`, "sh", dir, below)
+		out, err := cmd.CombinedOutput()
+		if err != nil && strings.Contains(string(out), "ermission denied") {
+			t.Skipf("%s", out)
+		}
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		if err != nil || len(lines) < 4 || lines[0] != "used 209715200" || lines[1] != "inactive_file 104857600" || lines[2] != "seen" || lines[len(lines)-1] != "done" {
+			t.Errorf("%s: %v\n%s", group, err, out)
+		}
+	}
+}
+
 func TestQuantity(t *testing.T) {
 	for text, want := range map[string]int64{"": 0, "128Mi": 128 << 20, "1G": 1e9, "1.5Gi": 3 << 29, "1000": 1000, "128974848000m": 128974848, "3Ki": 3 << 10, "2Gi": 2 << 30,
 		"1Ti": 1 << 40, "1Pi": 1 << 50, "1Ei": 1 << 60, "9Ei": 1 << 62, "7k": 7e3, "5M": 5e6, "1T": 1e12, "1P": 1e15, "1E": 1e18, "x": 1, "1Zi": 1, "-5": 1} {

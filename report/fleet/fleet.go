@@ -55,7 +55,7 @@ type Cause struct {
 	FirstNode string     `json:"first_node,omitempty"`
 	// Doubt says why each node may have a cause of its own, of the same kind; absent if a field says that it is one.
 	Doubt string `json:"doubt,omitempty"`
-	// Fix is what repairs it, by the report of the first node that says so without a command of its own; absent with Doubt.
+	// Fix is what repairs it, if the reports of all its nodes say the same, without commands of their own; absent with Doubt.
 	Fix string `json:"fix,omitempty"`
 	// Pods counts the affected pods of all nodes.
 	Pods int `json:"pods"`

@@ -142,8 +142,8 @@ func (c *Cause) finish() {
 	}
 	c.Common = []Trait{}
 	c.Title, c.Doubt = title(c), doubt(c)
-	for i := 0; i < len(c.Nodes) && c.Fix == "" && c.Doubt == ""; i++ {
-		c.Fix = c.Nodes[i].fix
+	if fix := c.Nodes[0].fix; c.Doubt == "" && !slices.ContainsFunc(c.Nodes, func(n Sighting) bool { return n.fix != fix }) { // not what one node says for others
+		c.Fix = fix
 	}
 }
 

@@ -223,6 +223,26 @@ func TestMaskedNamesAreTold(t *testing.T) {
 }
 
 // A thread that waits is named by the file system that it waits for, as a mount that does not respond is.
+// TestFix: what repairs a cause is what all of its nodes say. A node does not speak for others, nor with a command.
+func TestFix(t *testing.T) {
+	server := `,"identity":{"check":"mount-hung","trouble":"A file system does not respond","kind":"file-system","id":"NFS 10.0.0.5","shared":true}`
+	repair := func(text string) string {
+		return server + `,"remedies":[{"action":"configure","command":["kubectl","cordon","a"]},{"action":"repair","instruction":"` + text + `"}]`
+	}
+	for _, tt := range []struct{ name, a, b, want string }{
+		{"both", repair("Restore the server"), repair("Restore the server"), "Restore the server"},
+		{"one", repair("rm -rf /"), server, ""},
+		{"another", repair("rm -rf /"), repair("Restore the server"), ""},
+		{"none", server, server, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if s := read(t, sickWith("a", tt.a), sickWith("b", tt.b)); len(s.Causes) != 1 || s.Causes[0].Fix != tt.want {
+				t.Errorf("%+v", s.Causes)
+			}
+		})
+	}
+}
+
 func TestTitleOfBlockedThreads(t *testing.T) {
 	var r fleet.Reader
 	text := `{"schema":"nodeforensics.report/v2","node":{"name":"a"},"diagnoses":[{"severity":"critical","title":"x","identity":{"check":"thread-blocked",` +
