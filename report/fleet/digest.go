@@ -18,6 +18,7 @@ const (
 	maxTitle     = 300  // bytes of a headline or an identity
 	maxFact      = 120  // bytes
 	maxFacts     = 24
+	maxImages    = 8 // of drivers
 	maxReason    = 300
 )
 
@@ -360,6 +361,9 @@ func (s *scanner) readEvidence(d *digest) error {
 			})
 		case "runtimes":
 			err = s.array(func() error { return s.readRuntime(d) })
+		case "containers":
+			images := 0
+			err = s.array(func() error { return s.readContainer(d, &images) })
 		default:
 			err = s.skip()
 		}
@@ -385,6 +389,38 @@ func (s *scanner) readRuntime(d *digest) error {
 		d.facts["runtime"] = name + " " + version
 	}
 	return err
+}
+
+// readContainer keeps the version of a driver: the tag of the image that its container was created from.
+func (s *scanner) readContainer(d *digest, images *int) error {
+	return s.object(func(key string) error {
+		if key != "image" {
+			return s.skip()
+		}
+		image, err := s.text(maxFact)
+		name, version := splitImage(image)
+		if fact := "image " + name; version != "" && strings.Contains(name, "csi") && d.facts[fact] == "" && *images < maxImages {
+			d.facts[fact] = version
+			*images++
+		}
+		return err
+	})
+}
+
+// splitImage splits "registry:5000/name:tag" or "name@sha256:…". An image of which nothing tells the version has none.
+func splitImage(image string) (name, version string) {
+	if name, digest, ok := strings.Cut(image, "@"); ok {
+		name, _ = splitTag(name)
+		return name, digest[:min(len(digest), len("sha256:")+12)]
+	}
+	return splitTag(image)
+}
+
+func splitTag(image string) (name, tag string) {
+	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') {
+		return image[:i], image[i+1:]
+	}
+	return image, ""
 }
 
 func (s *scanner) readHealth(d *digest) error {

@@ -118,8 +118,8 @@ type Missing struct {
 
 // A Trait is a fact of sick nodes, with how many nodes of either side have it. Nodes of which the fact is not known are not counted.
 type Trait struct {
-	// Name is what it is: "kernel", "kubelet", "runtime", "OS image", "architecture", "zone", "region", "instance type", "node pool", or a
-	// label with the version of a driver.
+	// Name is what it is: "kernel", "kubelet", "runtime", "OS image", "architecture", "zone", "region", "instance type", "node pool", a
+	// label with the version of a driver, or "image " and the name of an image of a CSI driver, whose Value is its tag.
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	// Sick of SickAll nodes have it, and Well of WellAll.

@@ -223,6 +223,32 @@ func TestMaskedNamesAreTold(t *testing.T) {
 }
 
 // A thread that waits is named by the file system that it waits for, as a mount that does not respond is.
+// TestDriverVersions: the tags of images of CSI drivers are compared.
+func TestDriverVersions(t *testing.T) {
+	var documents []string
+	for i := range 6 {
+		tag, identity := "v1.4.2", `,"identity":{"check":"csi-operation-stuck","trouble":"x","kind":"csi-driver","id":"d"}`
+		if i >= 3 {
+			tag = "v1.4.1"
+		}
+		text := strings.Replace(sickWith(fmt.Sprintf("n%d", i), identity), `"evidence":{`, `"evidence":{"containers":[{"image":"registry.example:5000/csi-plugin:`+tag+`"},{"image":"nginx:`+tag+`"},
+{"image":"csi/registrar@sha256:0123456789abcdef0123"},{"image":"csi-untagged"},{"image":"registry:5000/csi-none"},{"name":"no image"}],`, 1)
+		if i >= 3 {
+			text = strings.Replace(text, `"diagnoses":[`, `"diagnoses":[],"other":[`, 1)
+			text = strings.Replace(text, `"findings":[{"id":"mount-hung","severity":"warning"}],`, "", 1)
+		}
+		documents = append(documents, text)
+	}
+	s := read(t, documents...)
+	want := []fleet.Trait{{Name: "image registry.example:5000/csi-plugin", Value: "v1.4.2", Sick: 3, SickAll: 3, Well: 0, WellAll: 3}}
+	if diff := cmp.Diff(want, s.Common); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]string{"image registry.example:5000/csi-plugin": "v1.4.1", "image csi/registrar": "sha256:0123456789ab"}, s.Nodes[5].Facts); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestFix: what repairs a cause is what all of its nodes say. A node does not speak for others, nor with a command.
 func TestFix(t *testing.T) {
 	server := `,"identity":{"check":"mount-hung","trouble":"A file system does not respond","kind":"file-system","id":"NFS 10.0.0.5","shared":true}`
