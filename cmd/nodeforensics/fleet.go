@@ -30,7 +30,8 @@ func (a *app) fleetCommand() *cobra.Command {
 
   - the causes, worst first, each with the nodes that have it and since when
   - what sick nodes have in common and well ones have not (kernel, kubelet,
-    runtime, OS image; with a list of the nodes also zone and instance type)
+    runtime, OS image, images of CSI drivers; with a list of the nodes also zone
+    and instance type)
   - nodes that were not examined, and why
 
 A cause is joined by what it is: a server, a driver, a limit. It is never joined
