@@ -237,7 +237,7 @@ func TestAKubeletsDumpAndItsMemoryAgree(t *testing.T) {
 	if !raceEnabled && !slices.ContainsFunc(r.Coverage, func(s forensics.Source) bool { // the server of the dead mount is a Go program, too
 		return strings.HasPrefix(s.Source, forensics.SourceOtherGoroutines+":memory of process") && s.Status == forensics.SourceRead
 	}) {
-		t.Errorf("the server of the mount was not read: %v", r.Coverage)
+		t.Errorf("the server of the mount, process %d, was not read: %v, %+v", server.PID(), r.Coverage, r.Evidence.MountUse.FUSE)
 	}
 	want := threadOf(t, r, kubelet, server)
 	found := slices.ContainsFunc(r.Evidence.Dumps[0].Goroutines, func(g goroutines.Goroutine) bool {

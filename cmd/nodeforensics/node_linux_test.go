@@ -234,6 +234,10 @@ func prepareNode() error {
 	if err := unix.Mount("proc", filepath.Join(root, "/proc"), "proc", 0, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
+	// What the machine's kernel logs is not the node's: it tells of threads that other tests have blocked for long.
+	if err := unix.Mount(os.DevNull, filepath.Join(root, "/dev/kmsg"), "", unix.MS_BIND, ""); err != nil && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("hide /dev/kmsg: %w", err)
+	}
 	// The machine's kubelet, container runtimes and logs are not the node's.
 	for _, dir := range []string{
 		"/dev/shm", "/var/lib/kubelet", "/var/log", "/run/log", "/run/containerd", "/run/containers", "/run/crio", "/run/docker",
