@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	measureMain()
 	flag.Parse()
 	if test := flag.Lookup("test.parallel"); test.Value.String() == test.DefValue {
-		_ = test.Value.Set("6") // tests wait for time limits more than they compute
+		_ = test.Value.Set("8") // tests wait for time limits more than they compute
 	}
 	status := m.Run()
 	if built.dir != "" {
