@@ -234,7 +234,7 @@ func prepareNode() error {
 	if err := unix.Mount("proc", filepath.Join(root, "/proc"), "proc", 0, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
-	// What the machine's kernel logs is not the node's: it tells of threads that other tests have blocked for long.
+	// What the machine's kernel logs is not the node's: it tells of threads that other tests have blocked for long. See withKernelLog.
 	if err := unix.Mount(os.DevNull, filepath.Join(root, "/dev/kmsg"), "", unix.MS_BIND, ""); err != nil && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("hide /dev/kmsg: %w", err)
 	}
@@ -249,6 +249,14 @@ func prepareNode() error {
 		}
 	}
 	return errors.Join(pivot(root), os.Chdir(cwd), unix.Sethostname([]byte(nodeName)), loopbackUp())
+}
+
+// withKernelLog gives a node the log of the machine's kernel.
+func withKernelLog(t testing.TB) {
+	t.Helper()
+	if err := unix.Unmount("/dev/kmsg", unix.MNT_DETACH); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // bindMounts are the mounts that a node shares with the machine: its kernel's, and what leads to what the tests need.

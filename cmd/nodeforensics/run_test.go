@@ -45,12 +45,16 @@ func command(t testing.TB, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// examine runs the program with a directory to write to, reads what it prints to the end, and wants an exit status. Where a second
-// dump is taken, it is soon.
+// examine runs the program with a directory to write to, reads what it prints to the end, and wants an exit status. Where this node is
+// examined and a second dump is taken, it is soon.
 func examine(t testing.TB, want int, args ...string) outcome {
 	t.Helper()
 	dir := t.TempDir()
-	o := finish(t, command(t, append([]string{"--output-dir", dir, "--interval", "1s"}, args...)...))
+	flags := []string{"--output-dir", dir}
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		flags = append(flags, "--interval", "1s")
+	}
+	o := finish(t, command(t, append(flags, args...)...))
 	o.dir = dir
 	if o.status != want {
 		t.Fatalf("exit status %d, want %d\n%s%s", o.status, want, o.stdout, o.stderr)

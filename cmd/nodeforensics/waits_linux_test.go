@@ -174,6 +174,7 @@ func TestAnErrorOfTheDevicesLastFileSystemIsNotThisOnes(t *testing.T) {
 	if !onNode(t) {
 		return
 	}
+	withKernelLog(t)
 	image, point := filepath.Join(t.TempDir(), "image"), t.TempDir()
 	if err := os.WriteFile(image, make([]byte, 16<<20), 0o600); err != nil {
 		t.Fatal(err)
