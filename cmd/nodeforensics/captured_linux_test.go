@@ -161,6 +161,7 @@ func ownJournal(t testing.TB) string {
 	if _, err := os.Stat(journald); err != nil {
 		t.Skip("no journald")
 	}
+	withKernelLog(t)
 	mountNow(t, "run", "/run", "tmpfs", 0)
 	for _, dir := range []string{"/run/systemd/journal", "/var/log/journal"} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
