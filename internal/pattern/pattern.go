@@ -28,6 +28,7 @@ func (p *Pattern) MatchString(s string) bool            { return p.compiled().Ma
 func (p *Pattern) FindString(s string) string           { return p.compiled().FindString(s) }
 func (p *Pattern) FindStringIndex(s string) []int       { return p.compiled().FindStringIndex(s) }
 func (p *Pattern) FindStringSubmatch(s string) []string { return p.compiled().FindStringSubmatch(s) }
+
 func (p *Pattern) FindStringSubmatchIndex(s string) []int {
 	return p.compiled().FindStringSubmatchIndex(s)
 }
