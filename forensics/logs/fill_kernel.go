@@ -16,8 +16,13 @@ func hungTask(e *entry, o *occurrence) bool {
 }
 
 func nfsServer(e *entry, o *occurrence) bool {
-	o.Server = cut(word(e.Message, "nfs: server ", " "), maxName)
-	return o.Server != ""
+	for _, before := range []string{"nfs: server ", "lockd: server ", "on NFSv4 server "} {
+		if server := word(e.Message, before, " "); server != "" {
+			o.Server = cut(server, maxName)
+			return true
+		}
+	}
+	return false
 }
 
 // ceph reads "libceph: mds0 (1)10.0.0.5:6789 socket closed (con state OPEN)", "ceph: mds0 hung", and of newer kernels
@@ -58,12 +63,24 @@ func cifs(e *entry, o *occurrence) bool {
 	return o.Server != ""
 }
 
+// cifsStuck reads `CIFS: VFS: \\S sends on sock 00000000f6a7b1c2 stuck for 15 seconds`.
+func cifsStuck(e *entry, o *occurrence) bool {
+	before, after, _ := strings.Cut(e.Message, " sends on sock ")
+	_, server, _ := cutLast(" "+before, ' ')
+	o.Server = cut(strings.Trim(server, `\`), maxName)
+	o.Number = number(word(after, "stuck for ", " "))
+	return strings.HasPrefix(server, `\`)
+}
+
 // deviceMarks stand before the name of a device in messages of the block layer, and after it.
 var deviceMarks = []struct{ before, ends string }{
 	{" dev ", " ,:"},
 	{"on device ", " ,:"},
 	{"device-mapper: thin: ", " "},
 	{"device-mapper: multipath: ", " :"},
+	{"Disk failure on ", " ,"},
+	{"rbd: rbd", ": "},
+	{"drbd ", ": "},
 	{"Failing path ", ". "},
 	{"nvme ", ": "},
 	{"sd ", " "},
@@ -75,7 +92,7 @@ var deviceMarks = []struct{ before, ends string }{
 func device(e *entry, o *occurrence) bool {
 	o.Reason = cut(e.Message, maxReason)
 	o.Code = ""
-	if d := between(e.Message, ": [", "]"); strings.HasPrefix(d, "sd") {
+	if d := between(e.Message, ": [", "]"); strings.HasPrefix(d, "sd") || strings.HasPrefix(d, "vd") {
 		o.Device = cut(d, maxName)
 		return true
 	}
@@ -84,8 +101,19 @@ func device(e *entry, o *occurrence) bool {
 		o.Device = cut(o.Device, maxName)
 		return true
 	}
+	if name, _, ok := strings.Cut(e.Message, ".00: "); ok && strings.HasPrefix(name, "ata") { // "ata1.00: disabled"
+		o.Device = cut(name, maxName)
+		return true
+	}
+	if name, _, ok := strings.Cut(e.Message, ": I/O Cmd("); ok && strings.HasPrefix(name, "nvme") { // "nvme1n1: I/O Cmd(0x2) @ LBA …"
+		o.Device = cut(name, maxName)
+		return true
+	}
 	for _, m := range deviceMarks {
 		if d := word(e.Message, m.before, m.ends); d != "" {
+			if m.before == "rbd: rbd" {
+				d = "rbd" + d
+			}
 			o.Device = cut(strings.TrimRight(d, ":."), maxName)
 			return true
 		}
@@ -97,7 +125,7 @@ func device(e *entry, o *occurrence) bool {
 func fileSystem(e *entry, o *occurrence) bool {
 	o.Reason = cut(e.Message, maxReason)
 	o.Code = ""
-	for _, before := range []string{"(device ", "XFS (", "EXT4-fs (", "on device ", "BTRFS error (device "} {
+	for _, before := range []string{"(device ", "XFS (", "EXT4-fs (", "on device "} {
 		if d := word(e.Message, before, "): ."); d != "" {
 			if before == "on device " { // "Aborting journal on device dm-3-8": the inode of the journal stands behind
 				d = withoutJournal(d)

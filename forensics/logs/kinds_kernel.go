@@ -38,15 +38,24 @@ func kernelMessages() []message {
 		},
 		{
 			kind: KindKernelNFSTimeout, lane: LaneKernel, words: "NFS server does not respond, calls fail",
-			rules: []rule{{has: "nfs: server ", err: " not responding, timed out", fill: nfsServer}},
+			rules: []rule{
+				{has: "nfs: server ", err: " not responding, timed out", fill: nfsServer},
+				{has: "failed on NFSv4 server ", err: " with error", fill: nfsServer},
+			},
 		},
 		{
 			kind: KindKernelNFSDown, lane: LaneKernel, words: "NFS server does not respond",
-			rules: []rule{{has: "nfs: server ", err: " not responding", fill: nfsServer}},
+			rules: []rule{
+				{has: "nfs: server ", err: " not responding", fill: nfsServer},
+				{has: "lockd: server ", err: " not responding", fill: nfsServer},
+			},
 		},
 		{
 			kind: KindKernelNFSBack, lane: LaneKernel, words: "NFS server responds again",
-			rules: []rule{{has: "nfs: server ", err: " OK", fill: nfsServer}},
+			rules: []rule{
+				{has: "nfs: server ", err: " OK", fill: nfsServer},
+				{has: "lockd: server ", err: " OK", fill: nfsServer},
+			},
 		},
 		{
 			kind: KindKernelCephRejected, lane: LaneKernel,
@@ -84,7 +93,10 @@ func kernelMessages() []message {
 		},
 		{
 			kind: KindKernelCIFSDown, lane: LaneKernel,
-			rules: []rule{{has: "CIFS", err: " has not responded in ", fill: cifs}},
+			rules: []rule{
+				{has: "CIFS", err: " has not responded in ", fill: cifs},
+				{has: "CIFS", err: " sends on sock ", fill: cifsStuck},
+			},
 		},
 		{
 			kind: KindKernelDeviceOffline, lane: LaneKernel, words: "an offline device",
@@ -94,6 +106,10 @@ func kernelMessages() []message {
 				{has: "remaining active paths: 0", fill: device},
 				{has: "Device offlined", fill: device},
 				{has: "session recovery timed out", fill: device},
+				{has: "nvme", err: "Removing after probe failure", find: []string{"Removing after probe failure"}, fill: device},
+				{has: "nvme", err: "evice after reset failure", find: []string{"evice after reset failure"}, fill: device},
+				{has: "ata", err: ".00: disable", find: []string{".00: disable"}, fill: device},
+				{has: "quorum( yes -> no )", fill: device},
 			},
 		},
 		{
@@ -101,6 +117,9 @@ func kernelMessages() []message {
 			rules: []rule{
 				{has: " QID ", err: " timeout", find: []string{" timeout, abort", " timeout, reset", " timeout, compl", " timeout, disab"}, fill: device},
 				{has: "timing out command", fill: device},
+				{has: "hostbyte=DID_TIME_OUT", fill: device},
+				{has: "task abort on host", fill: device},
+				{has: "virtio", err: "] I/O timeout", find: []string{"] I/O timeout"}, fill: device},
 			},
 		},
 		{
@@ -110,11 +129,18 @@ func kernelMessages() []message {
 				{has: "nvme", err: "resetting controller", fill: device},
 				{has: "hard resetting link", fill: device},
 				{has: "esetting device", fill: device},
+				{has: "nvme", err: "Device not ready; aborting", find: []string{"Device not ready; aborting"}, fill: device},
+				{has: "detected conn error (", fill: device},
+				{has: "secs expired, recv timeout", fill: device},
+				{has: "encountered watch error: ", fill: device},
 			},
 		},
 		{
 			kind: KindKernelFSReadOnly, lane: LaneKernel, words: "a read-only remount",
-			rules: []rule{{has: "emounting filesystem read-only", fill: fileSystem}},
+			rules: []rule{
+				{has: "emounting filesystem read-only", fill: fileSystem},
+				{has: "BTRFS", err: "forced readonly", find: []string{"forced readonly"}, fill: fileSystem},
+			},
 		},
 		{
 			kind: KindKernelFSMounted, lane: LaneKernel, words: "a file system was mounted",
@@ -142,11 +168,37 @@ func kernelMessages() []message {
 				{has: "JBD2: ", err: "Detected IO errors", fill: jbd2},
 				{has: "JBD2: ", err: "I/O error", find: ioErrors, fill: jbd2},
 				{has: "Aborting journal on device", fill: fileSystem},
+				{has: "ext4_end_bio", err: "I/O error ", find: []string{"ext4_end_bio"}, fill: fileSystem},
+				{has: "EXT4-fs (", err: "block allocation failed", find: []string{"block allocation failed"}, fill: fileSystem},
+				{has: "EXT4-fs (", err: "failed to convert unwritten", find: []string{"failed to convert unwritten"}, fill: fileSystem},
+				{has: "EXT4-fs (", err: "I/O error to superblock", find: []string{"I/O error to superblock"}, fill: fileSystem},
+				{has: "EXT4-fs (", err: "I/O error while writing", find: []string{"I/O error while writing"}, fill: fileSystem},
+				{has: "EXT4-fs (", err: "error loading journal", find: []string{"error loading journal"}, fill: fileSystem},
+				{has: "EXT4-fs (", err: "ext4_check_descriptors", find: []string{"ext4_check_descriptors"}, fill: fileSystem},
+				{has: "XFS (", err: "log mount/recovery failed", find: []string{"log mount/recovery failed"}, fill: fileSystem},
+				{has: "XFS (", err: "writeback error on", find: []string{"writeback error on"}, fill: fileSystem},
+				{has: "XFS (", err: "Filesystem has duplicate UUID", find: []string{"Filesystem has duplicate UUID"}, fill: fileSystem},
+				{has: "BTRFS error (device", err: " errs: ", fill: fileSystem},
+				{has: "BTRFS critical (device", fill: fileSystem},
+				{has: "BTRFS: error (device", fill: fileSystem},
+				{has: "BTRFS warning (device", err: "csum failed", fill: fileSystem},
 			},
 		},
 		{
 			kind: KindKernelIOError, lane: LaneKernel, words: "an I/O error",
-			rules: []rule{{has: "I/O error", err: " dev", find: ioErrors, fill: device}},
+			rules: []rule{
+				{has: "I/O error", err: " dev", find: ioErrors, fill: device},
+				{has: "critical medium error", fill: device},
+				{has: "critical nexus error", fill: device},
+				{has: "critical space allocation error", fill: device},
+				{has: "nrecovered read error", fill: device},
+				{has: "hostbyte=DID_NO_CONNECT", err: "FAILED Result", fill: device},
+				{has: "nvme", err: "I/O Error (sct", find: []string{"I/O Error (sct"}, fill: device},
+				{has: "ata", err: ": failed command: ", find: []string{": failed command: "}, fill: device},
+				{has: "Disk failure on ", err: "disabling device", fill: device},
+				{has: "rbd: rbd", err: " result -", find: []string{" result -"}, fill: device},
+				{has: "rbd: rbd", err: "failed to lock header", find: []string{"failed to lock header"}, fill: device},
+			},
 		},
 		{
 			kind: kindKernelOOMCgroup, lane: LaneKernel, words: "a container is out of memory, a process was killed",
@@ -178,6 +230,10 @@ func kernelMessages() []message {
 				{has: "soft lockup - CPU#", fill: lockup},
 				{has: "self-detected stall", fill: lockup},
 				{has: "detected stalls on CPUs", fill: lockup},
+				{has: "detected expedited stalls", fill: lockup},
+				{has: "hard LOCKUP on cpu", fill: lockup},
+				{has: "BUG: workqueue lockup", fill: lockup},
+				{has: "kthread starved for ", fill: lockup},
 			},
 		},
 		{
@@ -193,6 +249,8 @@ func kernelMessages() []message {
 			rules: []rule{
 				{has: "out-of-data-space", fill: device},
 				{has: "out of data space", fill: device},
+				{has: "switching pool to read-only mode", fill: device},
+				{has: "space map metadata: unable to allocate", fill: device},
 				{has: "free data blocks which is less than minimum required", fill: device},
 			},
 		},
