@@ -22,7 +22,8 @@ check for mounted subPaths: it repeatedly fails to remove them (since 1.18 with 
 is the evidence of the mount.`,
 	Severity: forensics.Warning,
 	Needs: []forensics.Need{
-		{forensics.SourcePodDirs, forensics.SourceLogs}, {forensics.SourceKubeletPods, forensics.SourceRuntime, forensics.SourceLogs},
+		{forensics.SourcePodDirs, forensics.SourceLogs},
+		{forensics.SourceKubeletPods, forensics.SourceRuntime, forensics.SourceLogs},
 		{forensics.SourceMounts, forensics.SourceLogs},
 	},
 	Run: func(p *forensics.Pass) {

@@ -479,8 +479,10 @@ func TestSpareScriptOnCgroupV2(t *testing.T) {
 }
 
 func TestQuantity(t *testing.T) {
-	for text, want := range map[string]int64{"": 0, "128Mi": 128 << 20, "1G": 1e9, "1.5Gi": 3 << 29, "1000": 1000, "128974848000m": 128974848, "3Ki": 3 << 10, "2Gi": 2 << 30,
-		"1Ti": 1 << 40, "1Pi": 1 << 50, "1Ei": 1 << 60, "9Ei": 1 << 62, "7k": 7e3, "5M": 5e6, "1T": 1e12, "1P": 1e15, "1E": 1e18, "x": 1, "1Zi": 1, "-5": 1} {
+	for text, want := range map[string]int64{
+		"": 0, "128Mi": 128 << 20, "1G": 1e9, "1.5Gi": 3 << 29, "1000": 1000, "128974848000m": 128974848, "3Ki": 3 << 10, "2Gi": 2 << 30,
+		"1Ti": 1 << 40, "1Pi": 1 << 50, "1Ei": 1 << 60, "9Ei": 1 << 62, "7k": 7e3, "5M": 5e6, "1T": 1e12, "1P": 1e15, "1E": 1e18, "x": 1, "1Zi": 1, "-5": 1,
+	} {
 		if got := quantity(text); got != want {
 			t.Errorf("%q is %d, want %d", text, got, want)
 		}
