@@ -90,24 +90,29 @@ var deviceMarks = []struct{ before, ends string }{
 
 // device names the disk of a message of the block layer. "sd 2:0:0:1: [sdc] …" has its name in brackets.
 func device(e *entry, o *occurrence) bool {
+	nameDevice(e, o)
+	return o.Device != "fd0" && o.Device != "sr0" // a floppy drive that is only in the BIOS, a drive without a disc
+}
+
+func nameDevice(e *entry, o *occurrence) {
 	o.Reason = cut(e.Message, maxReason)
 	o.Code = ""
 	if d := between(e.Message, ": [", "]"); strings.HasPrefix(d, "sd") || strings.HasPrefix(d, "vd") {
 		o.Device = cut(d, maxName)
-		return true
+		return
 	}
 	if before, _, ok := strings.Cut(e.Message, ": hard resetting link"); ok {
 		_, o.Device, _ = cutLast(" "+before, ' ')
 		o.Device = cut(o.Device, maxName)
-		return true
+		return
 	}
 	if name, _, ok := strings.Cut(e.Message, ".00: "); ok && strings.HasPrefix(name, "ata") { // "ata1.00: disabled"
 		o.Device = cut(name, maxName)
-		return true
+		return
 	}
 	if name, _, ok := strings.Cut(e.Message, ": I/O Cmd("); ok && strings.HasPrefix(name, "nvme") { // "nvme1n1: I/O Cmd(0x2) @ LBA …"
 		o.Device = cut(name, maxName)
-		return true
+		return
 	}
 	for _, m := range deviceMarks {
 		if d := word(e.Message, m.before, m.ends); d != "" {
@@ -115,10 +120,9 @@ func device(e *entry, o *occurrence) bool {
 				d = "rbd" + d
 			}
 			o.Device = cut(strings.TrimRight(d, ":."), maxName)
-			return true
+			return
 		}
 	}
-	return true
 }
 
 // fileSystem reads the device in parentheses: "XFS (dm-3): …", "EXT4-fs error (device sda1): …", "EXT4-fs (sda1): …".

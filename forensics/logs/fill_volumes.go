@@ -182,7 +182,7 @@ func volumeError(operation, text string, o *occurrence) {
 
 // unmountWord stands in the error of an unmount, in any language. What else answers EBUSY is the removal of a directory that is mounted in
 // another mount namespace, and the unmapping of a disk.
-var unmountWord = pattern.New(`(?i)\bun?mount|nmounting arguments|target is busy|device is busy`)
+var unmountWord = pattern.New(`(?i)\bun?mount(?:ed|ing)?\b|target is busy|device is busy`)
 
 // stackedDevice says whether the only other mount of a device is at the very path at which the kubelet wants to unmount it: it is mounted there
 // twice.
@@ -194,7 +194,7 @@ func stackedDevice(text string) bool {
 // innerError is the error behind the words that name the volume and the pod: after `(UID: "…") : `, or after the first
 // `failed … : `.
 func innerError(text string) string {
-	for _, mark := range []string{"\") : ", "\"): ", "\") device is still mounted: ", "\" : "} {
+	for _, mark := range []string{"\") : ", "\"): ", "\") with: ", "\") device is still mounted: ", "\" : "} {
 		if _, inner, ok := strings.Cut(text, mark); ok {
 			return inner
 		}

@@ -112,6 +112,7 @@ func (x *systemText) addFiles(e *forensics.Evidence) {
 	if e.MountUse != nil || len(x.deleted) == 0 {
 		return
 	}
+	x.saw(forensics.SourceProcesses, x.seen[forensics.SourceHolders])
 	for i := range x.deleted {
 		if x.deleted[i].Device = x.diskOf(x.deleted[i].Path); x.deleted[i].Device == "" {
 			x.deleted[i].Device = "/"

@@ -7,8 +7,11 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
+	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
 // A processRow is one line of ps(1).
@@ -241,6 +244,58 @@ func (x *systemText) waiting() []procs.Thread {
 		list = append(list, local...)
 	}
 	return list
+}
+
+// addServers adds the FUSE servers that a listing of processes shows as stopped or traced, with the file systems that their command lines
+// name, if somebody waits for a FUSE file system.
+func (x *systemText) addServers(e *forensics.Evidence) {
+	if len(e.Processes) > 0 || e.MountUse != nil && len(e.MountUse.FUSE.Superblocks) > 0 ||
+		!slices.ContainsFunc(e.Threads, func(t procs.Thread) bool { return t.Saved != "" && t.Wait.Kind == procs.WaitFUSE }) {
+		return
+	}
+	var use forensics.FUSEUse
+	for _, row := range x.rows {
+		if state := strings.TrimRight(row.state, "<NLsl+W"); state != "T" && state != "t" {
+			continue
+		}
+		for _, point := range row.paths() {
+			device, mounted := point, false
+			for _, m := range e.Mounts.Mounts {
+				if m.MountPoint == point && m.Class == mounts.ClassFUSE {
+					device, mounted = m.Device, true
+				}
+			}
+			if !mounted {
+				if !poduid.Path.MatchString(point) {
+					continue
+				}
+				e.Mounts.Mounts = append(e.Mounts.Mounts, mounts.Mount{
+					ID: -len(e.Mounts.Mounts) - 1, Device: point, MountPoint: point, Root: "/", FSType: "fuse." + row.comm(), Source: row.comm(), Class: mounts.ClassFUSE,
+				})
+			}
+			use.Superblocks = append(use.Superblocks, device)
+			use.Devices = append(use.Devices, holders.FUSEDevice{PID: row.pid})
+			use.Named = append(use.Named, forensics.FUSENamed{PID: row.pid, Device: device})
+			e.Processes = append(e.Processes, procs.Process{PID: row.pid, Comm: row.comm(), State: row.state[:1], Command: row.args, UID: -1})
+			break
+		}
+	}
+	if len(use.Superblocks) == 0 {
+		return
+	}
+	if e.MountUse == nil {
+		e.MountUse = &forensics.MountUse{}
+	}
+	e.MountUse.FUSE = use
+	x.saw(forensics.SourceHolders, x.seen[forensics.SourceThreads])
+	x.saw(forensics.SourceProcesses, x.seen[forensics.SourceThreads])
+	if len(use.Superblocks) == 1 {
+		for i := range e.Threads {
+			if t := &e.Threads[i]; t.Saved != "" && t.Wait.Kind == procs.WaitFUSE && t.Device == "" {
+				t.Device = use.Superblocks[0]
+			}
+		}
+	}
 }
 
 // fewBlocked is how many threads wait at one moment in more than chance.

@@ -167,12 +167,14 @@ func (x *systemText) addTo(e *forensics.Evidence) {
 		e.Disks = x.state(e)
 	}
 	x.addThreads(e)
+	x.addServers(e)
 	x.addFiles(e)
-	for _, source := range []string{forensics.SourceMounts, forensics.SourceHealth, forensics.SourceDisks, forensics.SourceThreads, forensics.SourcePodDirs, forensics.SourceHolders} {
+	for _, source := range []string{forensics.SourceMounts, forensics.SourceHealth, forensics.SourceDisks, forensics.SourceThreads, forensics.SourcePodDirs, forensics.SourceHolders, forensics.SourceProcesses} {
 		has := map[string]bool{
 			forensics.SourceMounts: len(e.Mounts.Mounts) > 0, forensics.SourceHealth: len(e.Probes) > 0,
 			forensics.SourceDisks: e.Disks != nil, forensics.SourceThreads: true,
 			forensics.SourcePodDirs: len(e.PodDirs) > 0, forensics.SourceHolders: e.MountUse != nil,
+			forensics.SourceProcesses: len(e.Processes) > 0,
 		}[source]
 		known := slices.ContainsFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == source })
 		if name, ok := x.seen[source]; ok && has && !known {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
@@ -160,7 +161,24 @@ func (t *LogComplaints) mounted(uid string) bool {
 }
 
 // ReportMounted reports the pods that only the log names, and of which something is still mounted.
-func (t *LogComplaints) ReportMounted(p *forensics.Pass) { t.report(p, true) }
+func (t *LogComplaints) ReportMounted(p *forensics.Pass) {
+	t.report(p, true)
+	spec := incident.Spec{Few: logview.FewFailures, Window: 10 * time.Minute, Subject: func(e logs.Event) forensics.Entity { return incident.PodOf(p, e) }, Ended: func(pod forensics.Entity) *time.Time {
+		done := slices.DeleteFunc(logview.Events(p, "orphan-dir-removed", "orphan-removing"), func(e logs.Event) bool { return incident.PodOf(p, e) != pod })
+		return logview.Last(done)
+	}}
+	for _, i := range spec.Find(p, logview.Events(p, "orphan-mounted")) {
+		if state, _ := p.Model.PodState(i.Subject.ID); t.shown[i.Subject.ID] || state == forensics.PodLive || logview.Between(i.First, i.Last) < 60 {
+			continue
+		}
+		i.Said = true
+		f := i.Finding(p, "Orphaned pod directory still has mounted volumes", "Orphaned pod directory had mounted volumes")
+		f.Detail = findings.Sentences(f.Detail, "The kubelet neither unmounts them nor removes the directory.")
+		p.ReportAlike("mounted", func(n int) string {
+			return findings.Plural(n, "orphaned pod directory") + " still have mounted volumes"
+		}, f)
+	}
+}
 
 // Report reports the other pods that only the log names.
 func (t *LogComplaints) Report(p *forensics.Pass) { t.report(p, false) }
