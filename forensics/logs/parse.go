@@ -268,6 +268,11 @@ func (p *lineParser) peel(e *entry, s *shape, text string) (string, bool) {
 // tagged takes "crio[1488]: " off a line whose date and host somebody has cut off. Only programs whose messages are known are taken for
 // such: prose has colons, too.
 func tagged(e *entry, s *shape, text string) (string, bool) {
+	if rest, ok := strings.CutPrefix(text, "kernel: "); ok {
+		s.push(layerSyslog)
+		e.Origin = "kernel"
+		return rest, true
+	}
 	tag, rest, ok := strings.Cut(text[:min(len(text), maxTag)], "[")
 	pid, _, closed := strings.Cut(rest, "]: ")
 	n, err := strconv.Atoi(pid)

@@ -171,6 +171,7 @@ func TestLinesOfOthers(t *testing.T) {
 		{"dmesg", "[  123.456789] nfs: server 10.0.0.5 not responding, still trying", entry{Time: boot.Add(123456789 * time.Microsecond), Origin: "kernel", Message: "nfs: server 10.0.0.5 not responding, still trying"}},
 		{"dmesg with caller", "[  123.456789] [ T4711] nfs: server 10.0.0.5 OK", entry{Time: boot.Add(123456789 * time.Microsecond), Origin: "kernel", Message: "nfs: server 10.0.0.5 OK"}},
 		{"dmesg -T", "[Sat Nov 21 10:00:00 2026] XFS (sdb1): Filesystem has been shut down", entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "kernel", Message: "XFS (sdb1): Filesystem has been shut down"}},
+		{"a kernel's line without a date", "kernel: nfs: server 10.0.0.5 OK", entry{Origin: "kernel", Message: "nfs: server 10.0.0.5 OK"}},
 		{"dmesg -x", "kern  :err   : [  123.456789] x", entry{Time: boot.Add(123456789 * time.Microsecond), Origin: "kernel", Message: "x"}},
 		{"dmesg -r", "<3>[  123.456789] x", entry{Time: boot.Add(123456789 * time.Microsecond), Origin: "kernel", Severity: 'E', Message: "x"}},
 		{"dmesg iso", "2026-11-21T10:00:00,123456+01:00 x y: z", entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 123456000, time.UTC), Origin: "kernel", Message: "x y: z"}},
