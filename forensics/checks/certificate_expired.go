@@ -37,11 +37,14 @@ the certificate was made. A kubelet without a valid certificate gets no pods and
 // badCertificates are errors of certificates; those of one peer are one.
 func badCertificates(p *forensics.Pass) []incident.Incident {
 	spec := incident.Spec{Subject: func(e logs.Event) forensics.Entity {
+		if e.Kind == kubeletFatal && e.Cause() != "certificate" {
+			return forensics.Entity{}
+		}
 		id := "certificate"
 		if e.Path != "" && strings.HasSuffix(e.Path, ".pem") {
 			id = e.Path
 		}
 		return incident.Thing("certificate", id)
 	}}
-	return spec.Find(p, logview.Events(p, logs.KindCertExpired))
+	return spec.Find(p, logview.Events(p, logs.KindCertExpired, kubeletFatal))
 }

@@ -34,9 +34,16 @@ was killed and has not ended ("did not receive an exit event", "to be killed: wa
 			}
 			return subject
 		}}
-		for _, i := range spec.Find(p, logview.Events(p, logs.KindContainerStopFailed, "container-remove-failed", logs.KindSandboxStopFailed, "sandbox-remove-failed",
-			logs.KindCNIDeleteFailed, logs.KindShimFailed, logs.KindPodKillFailed, logs.KindPodKillIncomplete, "pod-containers-left")) {
-			i.Minor = i.Count < logview.FewFailures && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Cause() == "not-killed" })
+		found := spec.Find(p, logview.Events(p, logs.KindContainerStopFailed, "container-remove-failed", logs.KindSandboxStopFailed, "sandbox-remove-failed",
+			logs.KindCNIDeleteFailed, logs.KindShimFailed, logs.KindPodKillFailed, logs.KindPodKillIncomplete, "pod-containers-left"))
+		var all int64 // one cause stops all: people quote a line or two of each
+		for _, i := range found {
+			if i.Current {
+				all += i.Count
+			}
+		}
+		for _, i := range found {
+			i.Minor = all < logview.FewFailures && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Cause() == "not-killed" })
 			name := thingTitle(p, i)
 			f := i.Finding(p, name+" cannot be stopped or removed", name+" could not be stopped or removed")
 			incident.ByRuntime(p, &f)

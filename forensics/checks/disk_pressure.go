@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/diskview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/headline"
 )
 
 // diskPressure finds file systems that are full or past an eviction threshold.
@@ -25,10 +29,18 @@ Past a hard threshold the finding is critical. The node gets the condition DiskP
 kubelet deletes terminated containers, then every unused image, then evicts pods. Past a soft threshold the kubelet does
 so after the grace period: a warning. A file system without space or inodes is critical also without a threshold, if the
 kubelet or the runtime writes to it. If the kubelet's configuration could not be read, thresholds are only assumed; then
-only a full disk is critical. Images outside of the runtime's directory (a remote snapshotter) are not counted.`,
+only a full disk is critical. Images outside of the runtime's directory (a remote snapshotter) are not counted.
+
+Where no disk was measured, logs and events show it: "no space left on device" of the kubelet or the runtime, twice or as the error that
+ends it, or a condition DiskPressure that lasts for minutes.`,
 	Severity: forensics.Critical,
-	Needs:    diskview.Needs,
+	Needs:    orLogs(diskview.Needs),
 	Run: func(p *forensics.Pass) {
+		if seen, why := p.Evidence.Saw(forensics.SourceDisks); !seen {
+			reportFullByLog(p)
+			p.Unjudged("%s", why)
+			return
+		}
 		d := diskview.State(p)
 		for _, f := range d.FileSystems {
 			if f.Error != "" {
@@ -116,4 +128,40 @@ func mistakes(d *eviction.Index, met []eviction.Reach) (because []forensics.Enti
 		because = append(because, diskview.ThresholdEntity(r.Threshold.Signal))
 	}
 	return because
+}
+
+// fullByLog is a disk on which the kubelet or the runtime finds no space, by their logs.
+func fullByLog(p *forensics.Pass) []incident.Incident {
+	spec := incident.Spec{Window: 10 * time.Minute, Subject: func(e logs.Event) forensics.Entity {
+		if e.Kind == kubeletFatal && e.Cause() != "disk-full" {
+			return forensics.Entity{}
+		}
+		return incident.Thing(forensics.KindDisk, "node")
+	}}
+	return spec.Find(p, logview.Events(p, logs.KindDiskFull, kubeletFatal))
+}
+
+func reportFullByLog(p *forensics.Pass) {
+	reported := false
+	for _, i := range fullByLog(p) {
+		i.Minor = i.Count < 2 && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Kind == kubeletFatal })
+		f := i.Finding(p, "A disk has been full", "A disk was full")
+		f.Effect = "nothing can be written to the disk"
+		if i.Grave() {
+			reported = true
+			f.Remedies = []forensics.Remedy{incident.Look("shows which file system is full, by bytes and by inodes", "sh", "-c", "df -h; df -i")}
+		}
+		p.Report(f)
+	}
+	since, resources, ok := logview.PressureInLog(p).Lasting(p)
+	if !ok || reported || !logview.PressureInLog(p).Disk() || evictionFails(p) {
+		return
+	}
+	p.Report(logview.PressureInLog(p).Join(p, forensics.Finding{
+		Severity: forensics.Warning, Subject: incident.Thing(forensics.KindDisk, "node"), Confidence: forensics.Likely, Since: since,
+		ConfidenceWhy: "the kubelet says so; the disks were not measured",
+		Title:         headline.Fit("Disk pressure since " + logview.Moment(since) + ": the kubelet cannot reclaim enough " + resources),
+		Effect:        "pods are evicted",
+		Remedies:      evictionRemedies(),
+	}))
 }

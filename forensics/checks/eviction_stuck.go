@@ -29,7 +29,7 @@ does not help:
 - A pod could not be killed ("failed to evict", after 1.5 times its grace period).
 - The volumes and containers of a pod were not cleaned up in 30 seconds. The space is not freed and the next pod is
   evicted.
-- Only attempts to reclaim are there, but for minutes, and the disks were not measured.
+- Only attempts to reclaim memory or process ids are there, but for minutes.
 
 The kubelet repeats these messages every 10 seconds while the problem lasts. A problem that was over when the log ended is
 information. A single attempt without an evictable pod is not reported.`,
@@ -49,11 +49,16 @@ information. A single attempt without an evictable pod is not reported.`,
 		if logview.Count(none) >= few {
 			p.Report(evictionNoneFinding(p, none))
 		}
-		measured := p.Evidence.Disks != nil // then disk-pressure judges
-		if since, resources, ok := logview.PressureInLog(p).Lasting(p); ok && !measured && len(failed)+len(none) == 0 {
+		measured := p.Evidence.Disks != nil // then disk-pressure judges, as it does a pressure of disks
+		if since, resources, ok := logview.PressureInLog(p).Lasting(p); ok && !measured && !evictionFails(p) && !logview.PressureInLog(p).Disk() {
 			p.Report(pressureLastsFinding(p, since, resources))
 		}
 	},
+}
+
+// evictionFails says whether the log has more than attempts.
+func evictionFails(p *forensics.Pass) bool {
+	return len(logview.Events(p, logs.KindEvictionFailed, logs.KindEvictionCleanupTimeout, logs.KindEvictionCritical, logs.KindEvictionNone)) > 0
 }
 
 func evictionNoneFinding(p *forensics.Pass, list []logs.Event) forensics.Finding {
@@ -82,20 +87,14 @@ func evictionNoneFinding(p *forensics.Pass, list []logs.Event) forensics.Finding
 
 // pressureLastsFinding is of a pressure that reclaiming does not end, where the disks were not measured.
 func pressureLastsFinding(p *forensics.Pass, since *time.Time, resources string) forensics.Finding {
-	inLog := logview.PressureInLog(p)
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: logview.EvictionEntity, Confidence: forensics.Likely, Since: since,
 		ConfidenceWhy: "the kubelet says so; the disks and the memory were not measured",
-		Title:         "Memory pressure since " + logview.Moment(since) + ": the kubelet cannot reclaim enough " + resources,
+		Title:         headline.Fit("Memory pressure since " + logview.Moment(since) + ": the kubelet cannot reclaim enough " + resources),
 		Effect:        "eviction cannot free resources",
 		Remedies:      []forensics.Remedy{incident.Look("shows which processes use the memory", "ps", "aux", "--sort=-rss")},
 	}
-	if inLog.Disk() {
-		f.Title = "Disk pressure since " + logview.Moment(since) + ": the kubelet cannot reclaim enough " + resources
-		f.Remedies = evictionRemedies()
-	}
-	f.Title = headline.Fit(f.Title)
-	return inLog.Join(p, f)
+	return logview.PressureInLog(p).Join(p, f)
 }
 
 func evictionFailedFinding(p *forensics.Pass, list []logs.Event) forensics.Finding {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
@@ -84,7 +85,7 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 		lives = append([]string{fmt.Sprintf("%s ended %s: %s.", findings.Capital(p.Model.KubeletName()), findings.Times(int64(len(over))), endings(over))}, lives...)
 	}
 	f.Detail = findings.Sentences(strings.Join(lives, " "), waits, logview.AsOf(p))
-	f.Because = fatalLimits(p)
+	f.Because = fatalCauses(p)
 	if len(healthInLog(p)) > 0 && slices.ContainsFunc(over, func(l logs.Life) bool { return l.End == logs.EndWatchdog }) {
 		f.Because = append(f.Because, stall.SyncLoopEntity)
 	}
@@ -95,6 +96,22 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 		}}
 	}
 	return f
+}
+
+const kubeletFatal logs.Kind = "kubelet-fatal"
+
+// fatalCauses are what kubelets ended for by their own words, where other checks report it.
+func fatalCauses(p *forensics.Pass) (found []forensics.Entity) {
+	lists := [][]incident.Incident{invalidStates(p), badCertificates(p), fullByLog(p)}
+	for _, l := range limits {
+		lists = append(lists, l.find(p))
+	}
+	for _, i := range slices.Concat(lists...) {
+		if i.Grave() && slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Kind == kubeletFatal }) {
+			found = append(found, i.Subject)
+		}
+	}
+	return found
 }
 
 // endings counts the reasons: "by a panic", "2 by a panic, 1 by a signal".

@@ -20,13 +20,7 @@ var kubeletStateInvalid = forensics.Check{
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
 		logview.SawKubelet(p)
-		spec := incident.Spec{Subject: func(e logs.Event) forensics.Entity {
-			if e.Kind == "cgroup-driver-mismatch" {
-				return incident.Thing(forensics.KindSubsystem, "cgroup-driver")
-			}
-			return incident.Thing(forensics.KindPath, cmp.Or(e.Path, "checkpoint"))
-		}}
-		for _, i := range spec.Find(p, logview.Events(p, "checkpoint-corrupt", "cgroup-driver-mismatch")) {
+		for _, i := range invalidStates(p) {
 			now, then := "Checkpoint of the kubelet has been invalid", "Checkpoint of the kubelet was invalid"
 			if i.Subject.Kind == forensics.KindSubsystem {
 				now, then = "Cgroup drivers of kubelet and runtime have differed", "Cgroup drivers of kubelet and runtime were different"
@@ -42,4 +36,18 @@ var kubeletStateInvalid = forensics.Check{
 			p.Report(f)
 		}
 	},
+}
+
+// invalidStates are what the kubelet says of its files and settings that do not fit, also in the error with which it ends.
+func invalidStates(p *forensics.Pass) []incident.Incident {
+	spec := incident.Spec{Subject: func(e logs.Event) forensics.Entity {
+		switch cause := e.Cause(); {
+		case e.Kind == "cgroup-driver-mismatch", cause == "cgroup-driver":
+			return incident.Thing(forensics.KindSubsystem, "cgroup-driver")
+		case e.Kind == kubeletFatal && cause != "checkpoint":
+			return forensics.Entity{}
+		}
+		return incident.Thing(forensics.KindPath, cmp.Or(e.Path, "checkpoint"))
+	}}
+	return spec.Find(p, logview.Events(p, "checkpoint-corrupt", "cgroup-driver-mismatch", kubeletFatal))
 }

@@ -24,7 +24,7 @@ var limitExhausted = forensics.Check{
 - cgroups: "mkdir /sys/fs/cgroup/…: no space left on device", memory cgroups that the kernel cannot create
 - process ids of a pod or of the node, threads, open files
 - connection tracking, addresses of the pod network
-- D-Bus of systemd, the lock of xtables
+- D-Bus of systemd, the lock of xtables, keys of the kernel
 
 "No space left on device" of inotify or of a cgroup is no full disk. A limit counts as reached
 while its messages continue at the end of the log.`,
@@ -62,10 +62,9 @@ var limits = []limit{
 	{kind: "kernel-conntrack-full", id: "conntrack", now: "Connection tracking table has been full (packets dropped)", then: "Connection tracking table was full", look: []string{"cat", "/proc/sys/net/netfilter/nf_conntrack_count", "/proc/sys/net/netfilter/nf_conntrack_max"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Raise net.netfilter.nf_conntrack_max, or find what opens the connections"}},
 	{kind: "cni-add-failed", cause: "no-address", id: "addresses", now: "Pod network has had no free address", then: "Pod network had no free address", look: []string{"ls", "/var/lib/cni/networks"}},
 	{kind: logs.KindDBusFailed, id: "systemd", now: "systemd does not answer over D-Bus", then: "systemd did not answer over D-Bus", few: 2, look: []string{"systemctl", "list-jobs"}},
+	{kind: "keyring-limit", id: "keys", now: "Quota of the kernel's keys has been reached", then: "Quota of the kernel's keys was reached", look: []string{"cat", "/proc/key-users", "/proc/sys/kernel/keys/maxkeys"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Raise kernel.keys.maxkeys and maxbytes: each container has a key"}},
 	{kind: "xtables-lock", id: "xtables", now: "xtables lock has been in use", then: "xtables lock was in use", few: logview.FewFailures, look: []string{"cat", "/proc/locks"}},
 }
-
-const kubeletFatal logs.Kind = "kubelet-fatal"
 
 // find is the limit as an incident, if messages name it.
 func (l limit) find(p *forensics.Pass) []incident.Incident {
@@ -76,18 +75,6 @@ func (l limit) find(p *forensics.Pass) []incident.Incident {
 		return incident.Thing("limit", l.id)
 	}}
 	return spec.Find(p, logview.Events(p, l.kind, kubeletFatal))
-}
-
-// fatalLimits are the limits that kubelets ended for.
-func fatalLimits(p *forensics.Pass) (found []forensics.Entity) {
-	for _, l := range limits {
-		for _, i := range l.find(p) {
-			if i.Grave() && slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Kind == kubeletFatal }) {
-				found = append(found, i.Subject)
-			}
-		}
-	}
-	return found
 }
 
 func (l limit) report(p *forensics.Pass) {

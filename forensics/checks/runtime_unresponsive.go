@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/diskview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
@@ -255,8 +256,28 @@ func silenceFinding(p *forensics.Pass, s *logview.RuntimeSilence) forensics.Find
 	if s.Current {
 		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 		blameRuntimeProcess(p, &f)
+		f.Because = append(f.Because, fullDisks(p)...)
 	}
 	return withRuntimeInLog(p, s, f)
+}
+
+// fullDisks are those that leave no space for what a runtime writes.
+func fullDisks(p *forensics.Pass) (found []forensics.Entity) {
+	d := diskview.State(p)
+	for _, f := range d.FileSystems {
+		_, full := f.Full()
+		if (full || f.AvailableBytes < f.CapacityBytes/1000) && f.Error == "" && kubeletWrites(d, f) && !diskview.ReadOnly(f) {
+			found = append(found, diskview.Entity(f))
+		}
+	}
+	if seen, _ := p.Evidence.Saw(forensics.SourceDisks); !seen {
+		for _, i := range fullByLog(p) {
+			if i.Current {
+				found = append(found, i.Subject)
+			}
+		}
+	}
+	return found
 }
 
 // sinceTitle is the headline for a runtime that the log shows as not responding.

@@ -58,7 +58,7 @@ func cutRequest(g Goroutine) (service, method string) {
 		key, closure := symbolKey(g.Frames[i].Func)
 		for _, s := range requestTypes {
 			name, ok := strings.CutPrefix(key, s.typ)
-			if s.typ == "cri-o/server.(*Server)." && (name == "stopPodSandbox" || name == "removePodSandbox") { // what the methods of these names do
+			if s.typ == "cri-o/server.(*Server)." && (name == "stopPodSandbox" || name == "removePodSandbox" || name == "stopContainer" || name == "removeContainerInPod") { // what the methods of these names do
 				name = strings.ToUpper(name[:1]) + name[1:]
 			}
 			if !ok || closure || name == "" || name[0] < 'A' || name[0] > 'Z' {

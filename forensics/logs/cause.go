@@ -35,6 +35,12 @@ const (
 	// causeInotify: the kubelet cannot watch a file or a directory of cgroups, because the watches or instances of inotify are used up.
 	causeInotify Cause = "inotify"
 
+	// causeCheckpoint, causeCgroupDriver, causeCertificate, causeDiskFull: what a kubelet ends for besides.
+	causeCheckpoint   Cause = "checkpoint"
+	causeCgroupDriver Cause = "cgroup-driver"
+	causeCertificate  Cause = "certificate"
+	causeDiskFull     Cause = "disk-full"
+
 	// What blocks the removal of an orphaned pod directory (kubelet_volumes.go, 1.5 to 1.36).
 
 	CauseSubpathLeft    Cause = "subpath-left"     // a subpath, mounted or not
@@ -74,6 +80,16 @@ func (e Event) Cause() Cause {
 		if says("inotify_add_watch", "inotify_init", "fsnotify watcher") && says("no space left on device", "too many open files") {
 			return causeInotify
 		}
+		switch {
+		case says("state checkpoint policy", "checkpoint is corrupted", "restore state from checkpoint", "state checkpoint", "state file"):
+			return causeCheckpoint
+		case says("is different from docker cgroup driver"):
+			return causeCgroupDriver
+		case says("certificate has expired or is not yet valid", "is expired"):
+			return causeCertificate
+		case says("no space left on device"):
+			return causeDiskFull
+		}
 	case KindPodSyncFailed:
 		if says("network is not ready") { // pkg/kubelet/kubelet.go, NetworkNotReadyErrorMsg: pods without hostNetwork wait
 			return causeNetwork
@@ -87,7 +103,8 @@ func (e Event) Cause() Cause {
 			return causeNotKilled
 		}
 	case kindCNIAddFailed:
-		if says("no IP addresses available", "failed to allocate for range", "no available IP", "InsufficientFreeAddresses", "assign an IP address", "no more IPs", "address pool exhausted") {
+		if says("no IP addresses available", "failed to allocate for range", "no available IP", "InsufficientFreeAddresses", "assign an IP address", "o more IPs", "address pool exhausted", "ould not allocate IP", "o available address",
+			"range is full", "Assigned 0 out of", "IpNotEnough", "IPNotEnough", "no free IP") {
 			return causeNoAddress
 		}
 	case KindAdmissionRefused:

@@ -37,6 +37,7 @@ type rulebook struct {
 	anywhere []rule
 	kernel   []rule
 	byEvent  map[string][]rule
+	deep     []rule
 }
 
 var book = newRulebook()
@@ -48,6 +49,9 @@ func newRulebook() rulebook {
 		b.messages[m.kind] = m
 		for _, r := range m.rules {
 			r.kind = m.kind
+			if m.deep && r.event == "" && r.has != "" {
+				b.deep = append(b.deep, r)
+			}
 			switch word := firstWord(r.start); {
 			case r.event != "":
 				b.byEvent[r.event] = append(b.byEvent[r.event], r)
@@ -81,6 +85,7 @@ func classify(e *entry) (occurrence, bool) {
 			e.Origin = "kernel"
 		}
 	}
+	book.deepen(e, &o)
 	o.level = r.level
 	o.Subject = o.cloned()
 	return o, true
@@ -147,6 +152,33 @@ func (b *rulebook) findEvent(e *entry, o *occurrence) (rule, bool) {
 		o.PodName, o.PodUID = subject.PodName, subject.PodUID
 	}
 	return r, ok
+}
+
+// podSteps fail for reasons that are the node's, and nothing of the pod. That a probe's or a hook's command meets a limit is the
+// application's, unless the runtime could not run it.
+var podSteps = map[Kind]bool{
+	KindPodSyncFailed: true, KindSandboxCreateFailed: true, kindCNIAddFailed: true, kindContainerCreateFailed: true, kindContainerStartFailed: true,
+	KindShimFailed: true, kindMountFailed: true, KindOperationFailed: true, KindImagePullFailed: true, KindPodKillFailed: true, KindRuntimeCallFailed: true, kindExecFailed: true,
+}
+
+// deepen gives a failed step of a pod the kind of its cause, if that is a limit of the node. A volume may itself be full.
+func (b *rulebook) deepen(e *entry, o *occurrence) {
+	text := errorOf(e)
+	if !podSteps[o.Kind] || o.Kind == kindExecFailed && !strings.Contains(text, "exec failed") {
+		return
+	}
+	for i := range b.deep {
+		r := &b.deep[i]
+		ofVolume := o.Kind == kindMountFailed || o.Kind == KindOperationFailed
+		if !strings.Contains(text, r.has) || !strings.Contains(text, r.err) || r.kind == KindDiskFull && (ofVolume || o.Kind == kindExecFailed || strings.Contains(text, "create failed: no space")) {
+			continue
+		}
+		o.Kind = r.kind
+		if o.Path == "" {
+			o.Path = pathIn(text)
+		}
+		return
+	}
 }
 
 func firstFit(rules []rule, e *entry, o *occurrence) (rule, bool) {

@@ -1,6 +1,9 @@
 package logs
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // trouble takes the message as the cause, with the path in it. Information and echoes as events are no trouble.
 func trouble(e *entry, o *occurrence) bool {
@@ -32,5 +35,23 @@ func apiTrouble(e *entry, o *occurrence) bool {
 
 func subPath(e *entry, o *occurrence) bool {
 	o.Container = cut(strings.Trim(word(errorOf(e), "of container ", ",: "), `"\`), maxName)
+	return trouble(e, o)
+}
+
+// openFiles passes over what applications print, which have limits of their own.
+func openFiles(e *entry, o *occurrence) bool { return e.Origin != "" && trouble(e, o) }
+
+// certTrouble leaves out what is no certificate of the cluster: of a registry, of a webhook, of a service that an application calls. Who
+// prints no name prints the address of what refused.
+func certTrouble(e *entry, o *occurrence) bool {
+	holds := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(e.Message, w) || strings.Contains(errorOf(e), w) })
+	}
+	switch {
+	case holds("failed calling webhook", "ull image", "PullImage", "/manifests/", "/v2/", "Scrape failed", "egistry"):
+		return false
+	case !kubeletOrigin(e.Origin) && !holds(":6443", ":443/api", ":10250", ":2379", "/api/v1", "/apis/", "/healthz", "connect to the server", "/etc/kubernetes", "/var/lib/kubelet", "etcd", "kube"):
+		return false
+	}
 	return trouble(e, o)
 }

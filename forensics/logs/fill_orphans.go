@@ -80,7 +80,7 @@ func osFailure(_ *entry, o *occurrence) bool {
 
 func cgroupFailure(e *entry, o *occurrence) bool {
 	if o.PodUID == "" {
-		o.PodUID = podOfPath(e.Get("cgroupName") + e.Message)
+		o.PodUID = podOfPath(e.Get("cgroupName") + e.Message + errorOf(e))
 	}
 	return osFailure(e, o)
 }

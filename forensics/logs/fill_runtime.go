@@ -143,6 +143,27 @@ func dockerHandler(e *entry, o *occurrence) bool {
 	return true
 }
 
+// dockerCLI reads what docker(1) prints: `Error response from daemon: driver "overlay2" failed to remove root filesystem for ID: …`.
+func dockerCLI(e *entry, o *occurrence) bool {
+	_, text, _ := strings.Cut(e.Message, "daemon: ")
+	for _, before := range []string{"filesystem for ", "ontainer: ", "ontainer "} {
+		if id := strings.Trim(word(text, before, " :,"), `"`); len(id) >= 12 {
+			o.Container = cut(id, maxName)
+			break
+		}
+	}
+	o.Reason, o.Code = cut(text, maxReason), osCode(text)
+	return true
+}
+
+// crictl reads `stopping the container "ID": rpc error: …`.
+func crictl(e *entry, o *occurrence) bool {
+	_, text, _ := strings.Cut(e.Message, ": ")
+	o.Container = cut(between(e.Message, `"`, `"`), maxName)
+	o.Reason, o.Code = cut(text, maxReason), code(text)
+	return o.Code != "NotFound"
+}
+
 // reserved reads the pod and the container from the name that an earlier call has reserved: of CRI-O k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT
 // and k8s_POD_NAMESPACE_UID_ATTEMPT, of containerd CONTAINER_POD_NAMESPACE_UID_ATTEMPT, POD_NAMESPACE_UID_ATTEMPT.
 func reserved(e *entry, o *occurrence) bool {
@@ -211,7 +232,7 @@ func runtimeDown(e *entry, o *occurrence) bool {
 		text = v
 	}
 	o.Reason, o.Code, o.Path = cut(text, maxReason), code(text), socketIn(text)
-	return true
+	return kubeletOrigin(e.Origin) || !strings.Contains(text, "daemon at tcp://") // of a build's own
 }
 
 // socketIn is the path of the runtime's socket in an error of gRPC, "dial unix /run/…".

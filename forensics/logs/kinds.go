@@ -28,6 +28,8 @@ type message struct {
 	harmless string
 	// summed messages are counted whatever they are about: there are thousands, and none is trouble. Noise is, too.
 	summed bool
+	// deep says that it is also the cause of a failed step of a pod that names it in its error.
+	deep bool
 	// byReason says that Reason is of few values, so that each is an event of its own.
 	byReason bool
 }

@@ -12,6 +12,7 @@ const (
 	kindReadOnly          Kind = "read-only"              // `read-only file system`; Path
 	kindCheckpointCorrupt Kind = "checkpoint-corrupt"     // `checkpoint is corrupted`, policy differs from the state; Path
 	KindDBusFailed        Kind = "dbus-failed"            // `dbus: connection closed`, `Timeout waiting for systemd to create`, transient unit timeouts
+	kindKeyringLimit      Kind = "keyring-limit"          // `unable to join session keyring: … disk quota exceeded`
 	kindXtablesLock       Kind = "xtables-lock"           // `Another app is currently holding the xtables lock`
 	kindCgroupDriver      Kind = "cgroup-driver-mismatch" // `kubelet cgroup driver: … is different from docker cgroup driver`
 	kindSubPathFailed     Kind = "subpath-failed"         // `failed to prepare subPath for volumeMount`; PodName, Container
@@ -26,7 +27,7 @@ func limitMessages() []message {
 		{
 			kind: KindCertExpired, lane: LaneSyncLoop, words: "certificate has expired or is not yet valid",
 			rules: []rule{
-				{has: "certificate has expired or is not yet valid", fill: trouble},
+				{has: "certificate has expired or is not yet valid", fill: certTrouble},
 				{has: "bootstrap client certificate", err: "expired", fill: trouble},
 			},
 		},
@@ -54,32 +55,46 @@ func limitMessages() []message {
 			},
 		},
 		{
-			kind: kindInotifyLimit, lane: LaneSyncLoop, words: "inotify limit is reached",
+			kind: kindInotifyLimit, lane: LaneSyncLoop, words: "inotify limit is reached", deep: true,
 			rules: []rule{
+				{start: "failed to create fsnotify watcher", has: "too many open files", fill: trouble}, // kubectl logs -f
+				{has: "Failed to allocate directory watch", err: "oo many open files", fill: trouble},
+				{has: "Failed to add control inotify watch descriptor", err: "o space left on device", fill: trouble},
+				{start: "tail: inotify ", has: "cannot be used", err: "oo many open files", fill: trouble},
+				{start: "tail: inotify resources exhausted", fill: trouble},
+				{start: "System.IO.IOException: The configured user limit", has: "inotify instances has been reached", fill: trouble},
 				{has: "inotify_init", err: "too many open files", fill: trouble},
 				{has: "fsnotify watcher", err: "too many open files", fill: trouble},
 				{has: "inotify_add_watch", err: "no space left on device", fill: trouble},
 			},
 		},
 		{
-			kind: kindCgroupNoSpace, lane: LaneRuntime, words: "cgroup could not be created",
+			kind: kindCgroupNoSpace, lane: LaneRuntime, words: "cgroup could not be created", deep: true,
 			rules: []rule{
 				{has: "mkdir /sys/fs/cgroup", err: "no space left on device", fill: trouble},
 				{has: "mkdir /sys/fs/cgroup", err: "cannot allocate memory", fill: trouble},
 			},
 		},
 		{
-			kind: KindDiskFull, lane: LaneDisk, words: "no space left on device",
-			rules: []rule{{has: "no space left on device", fill: trouble}},
-		},
-		{
-			kind: kindProcessLimit, lane: LaneSyncLoop, words: "limit of processes, threads or open files is reached",
+			kind: kindProcessLimit, lane: LaneSyncLoop, words: "limit of processes, threads or open files is reached", deep: true,
 			rules: []rule{
-				{has: "too many open files", fill: trouble},
+				{has: "too many open files", fill: openFiles},
 				{has: "fork/exec", err: "resource temporarily unavailable", fill: trouble},
+				{has: "fork: retry: ", err: "esource temporarily unavailable", fill: trouble}, // a shell
+				{has: "OCI runtime ", err: "esource temporarily unavailable", find: []string{"emporarily unavailable"}, fill: trouble},
 				{has: "pthread_create failed", fill: trouble},
 				{has: "failed to create new OS thread", fill: trouble},
 				{has: "program exceeds 10000-thread limit", fill: trouble},
+			},
+		},
+		{
+			kind: KindDiskFull, lane: LaneDisk, words: "no space left on device", deep: true,
+			rules: []rule{{has: "no space left on device", fill: trouble}},
+		},
+		{
+			kind: kindKeyringLimit, lane: LaneRuntime, words: "quota of the kernel's keys is reached", deep: true,
+			rules: []rule{
+				{has: "join session keyring", err: "disk quota exceeded", fill: trouble},
 			},
 		},
 		{
@@ -95,8 +110,12 @@ func limitMessages() []message {
 			},
 		},
 		{
-			kind: KindDBusFailed, lane: LaneSyncLoop, words: "systemd does not respond over D-Bus",
+			kind: KindDBusFailed, lane: LaneSyncLoop, words: "systemd does not respond over D-Bus", deep: true,
 			rules: []rule{
+				{has: "Failed to activate service 'org.freedesktop.systemd1'", fill: trouble},
+				{has: "org.freedesktop.DBus.Error.LimitsExceeded", fill: trouble},
+				{has: "maximum number of active connections for UID", fill: trouble},
+				{has: "Failed to start transient service unit: Argument list too long", fill: trouble},
 				{has: "dbus: connection closed", fill: trouble},
 				{has: "Timeout waiting for systemd to", fill: trouble},
 				{has: "Failed to start transient scope unit", fill: trouble},

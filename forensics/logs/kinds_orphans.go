@@ -86,6 +86,7 @@ func orphanMessages() []message {
 				{start: "Failed to delete cgroup paths", fill: cgroupFailure},
 				{start: "failed to delete cgroup paths", fill: cgroupFailure},
 				{start: "Failed to destroy orphaned pod cgroup", fill: cgroupFailure},
+				{start: "Failed to remove cgroup", err: "kubepods", fill: cgroupFailure}, // runc, in the kubelet or beside it
 			},
 		},
 	}

@@ -10,6 +10,8 @@ const (
 	kindContainerStartFailed  Kind = "container-start-failed"  // `"StartContainer from runtime service failed"`
 	KindContainerStopFailed   Kind = "container-stop-failed"   // `"StopContainer from runtime service failed"`, dockerd's `failed to exit within … of kill`
 	kindContainerRemoveFailed Kind = "container-remove-failed" // `"RemoveContainer from runtime service failed"`
+	// kindSandboxChanged is the event of a sandbox that ended, or was never whole, and is made again.
+	kindSandboxChanged Kind = "sandbox-changed"
 	// kindContainerNameReserved: `failed to reserve container name`, `error reserving ctr name` or `pod name`, `Creation of …
 	// not yet finished. Currently at stage …`: an earlier create still runs. PodName, PodUID, Container (its name).
 	kindContainerNameReserved Kind = "container-name-reserved"
@@ -54,6 +56,10 @@ func runtimeMessages() []message {
 			},
 		},
 		{
+			kind: kindSandboxChanged, severity: SeverityRoutine,
+			rules: []rule{{event: "SandboxChanged"}},
+		},
+		{
 			kind: kindSandboxRemoveFailed, lane: LaneRuntime, words: "sandbox could not be removed",
 			rules: []rule{
 				{start: "RemovePodSandbox ", has: "from runtime service failed", fill: runtimeCall},
@@ -89,6 +95,10 @@ func runtimeMessages() []message {
 				{start: "Stopping container ", has: " timed out: ", find: []string{"Stopping container "}, fill: crioStop},
 				{start: "Container ", has: " of kill - trying direct SIGKILL", fill: dockerStop},
 				{start: "Handler for ", has: " returned error: ", fill: dockerHandler},
+				{start: "Error response from daemon: ", has: "did not receive an exit event", fill: dockerCLI},
+				{start: "Error response from daemon: ", has: "s zombie and can not be killed", fill: dockerCLI},
+				{start: "stopping the container ", has: "code = DeadlineExceeded", fill: crictl}, // crictl
+				{start: "stopping the pod sandbox ", has: "code = ", find: []string{"stopping the pod sandbox"}, fill: crictl},
 			},
 		},
 		{
@@ -96,6 +106,10 @@ func runtimeMessages() []message {
 			rules: []rule{
 				{start: "RemoveContainer ", has: "from runtime service failed", fill: runtimeCall},
 				{start: "RemoveContainer for ", has: " failed", fill: criCall},
+				{start: "Error response from daemon: ", has: "emove root filesystem", fill: dockerCLI},
+				{start: "Error response from daemon: ", has: "emove filesystem for", fill: dockerCLI},
+				{start: "removing the container ", has: "code = ", find: []string{"removing the container"}, fill: crictl},
+				{start: "removing the pod sandbox ", has: "code = ", find: []string{"removing the pod sandbox"}, fill: crictl},
 			},
 		},
 		{

@@ -156,7 +156,7 @@ func (p *lineParser) name(e *entry, s *shape) {
 	if p.origin != "" && (e.Origin == "" || e.Origin == "kernel" && s.layers[0] != layerJournal) {
 		e.Origin = p.origin
 	}
-	if contained := s.has(layerCRI) || s.has(layerDocker); contained && (e.Origin == "kernel" || e.Origin == "" && (s.has(layerKmsg) || s.has(layerDmesg))) {
+	if contained := s.has(layerCRI) || s.has(layerDocker); contained && (e.Origin == "kernel" || e.Origin == "" && !s.has(layerKlog) && !s.has(layerKlogJSON) && !s.has(layerLogfmt) && !isRuntime(e.Message)) {
 		e.Origin = fromContainer
 	}
 	switch {
@@ -253,8 +253,10 @@ func (p *lineParser) peel(e *entry, s *shape, text string) (string, bool) {
 		return p.dmesg(e, s, text)
 	case '0' <= c && c <= '9':
 		return p.numbered(e, s, text)
-	case c == 't' && strings.HasPrefix(text, `time="`):
+	case c == 't' && strings.HasPrefix(text, `time=`), c == 'l' && strings.HasPrefix(text, "level="):
 		return p.logfmt(e, s, text)
+	case 'A' <= c && c <= 'W' && len(text) > 5 && text[4] == '[' && logrusLevels[text[:4]] != 0:
+		return p.logrus(e, s, text)
 	case 'A' <= c && c <= 'W' && len(text) > 15:
 		return p.dated(e, s, text)
 	case c == 'k' && strings.HasPrefix(text, "kern "):

@@ -33,11 +33,43 @@ func (p *lineParser) json(e *entry, s *shape, text string) (string, bool) {
 	if record.Get("kind") == "Event" && s.depth == 0 && p.origin == "" { // what a container prints is not of the API
 		return "", p.event(e, s, text)
 	}
-	if record.Get("ts") != "" && record.Get("msg") != "" {
+	level := record.Get("level") // which klog does not write
+	switch {
+	case level == "" && record.Get("ts") != "" && record.Get("msg") != "":
 		p.klogJSON(e, s, fields)
-		return e.Message, true
+	case level != "" && (record.Get("msg") != "" || record.Get("message") != ""):
+		p.levelled(e, s, fields)
+	default:
+		return text, false
 	}
-	return text, false
+	return e.Message, true
+}
+
+// levelled reads a record of logrus, as container runtimes can write it, or of another library. Of what is neither known to be a runtime's
+// nor has logrus's three fields, an application is the writer.
+func (p *lineParser) levelled(e *entry, s *shape, fields []field) {
+	s.push(layerLogfmt)
+	s.head = true
+	e.Severity = 'I'
+	logrus := false
+	for _, f := range fields {
+		switch f.Key {
+		case "time":
+			if t, _, zoned := p.rfc3339(f.Value); !t.IsZero() {
+				s.stamp(e, t, zoned)
+				logrus = true
+			}
+		case "level":
+			e.Severity = cmp.Or(logrusLevels[strings.ToUpper(f.Value[:min(len(f.Value), 4)])], 'I')
+		case "msg", "message":
+			e.Message = f.Value
+		default:
+			e.Fields = append(e.Fields, f)
+		}
+	}
+	if e.Origin == "" && (!logrus || s.has(layerCRI) || s.has(layerDocker)) {
+		e.Origin = fromContainer
+	}
 }
 
 // journal reads a record as journalctl -o json writes it (systemd.journal-fields(7)).

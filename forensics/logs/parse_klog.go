@@ -207,31 +207,56 @@ func unquote(quoted string) string {
 	}
 }
 
-// logfmt reads lines of logrus, in which k3s, containerd and docker write: time="…" level=info msg="…" key=value.
+// logfmt reads lines of logrus, in which k3s, containerd and docker write: time="…" level=info msg="…" key=value. Some people leave out
+// the time.
 func (p *lineParser) logfmt(e *entry, s *shape, text string) (string, bool) {
 	var line entry
 	line.fields(text, nil)
 	t, _, zoned := p.rfc3339(line.Get("time"))
-	if t.IsZero() || line.Get("level") == "" {
+	level := line.Get("level")
+	if t.IsZero() != (line.Get("time") == "") || level == "" || line.Get("msg") == "" && t.IsZero() {
 		return text, false
 	}
-	s.stamp(e, t, zoned)
+	if !t.IsZero() {
+		s.stamp(e, t, zoned)
+	}
 	s.push(layerLogfmt)
 	s.head = true
-	switch level := line.Get("level"); level {
-	case "error":
-		e.Severity = 'E'
-	case "fatal", "panic":
-		e.Severity = 'F'
-	case "warning", "warn":
-		e.Severity = 'W'
-	default:
+	if e.Severity = logrusLevels[strings.ToUpper(level[:min(len(level), 4)])]; e.Severity == 0 {
 		e.Severity = 'I'
 	}
 	e.Message = line.Get("msg")
 	for _, f := range line.Fields {
 		if f.Key != "time" && f.Key != "level" && f.Key != "msg" {
 			e.Fields = append(e.Fields, f)
+		}
+	}
+	return e.Message, true
+}
+
+// logrusLevels are the levels of logrus, cut as it writes them to a terminal.
+var logrusLevels = map[string]byte{"TRAC": 'I', "DEBU": 'I', "INFO": 'I', "WARN": 'W', "ERRO": 'E', "FATA": 'F', "PANI": 'F'}
+
+// logrus reads what logrus writes to a terminal: `ERRO[0012] message` of crictl and dockerd, `INFO[2022-03-21T12:38:02.4+08:00] message`
+// of containerd. Fields are behind the message.
+func (p *lineParser) logrus(e *entry, s *shape, text string) (string, bool) {
+	at, _, ok := strings.Cut(text[5:min(len(text), 48)], "]")
+	if t, _, zoned := p.rfc3339(at); !t.IsZero() {
+		s.stamp(e, t, zoned)
+	} else if _, n := leadingDigits(at); n < 4 || n != len(at) {
+		return text, false
+	}
+	if !ok {
+		return text, false
+	}
+	s.push(layerLogfmt)
+	s.head = true
+	e.Severity = logrusLevels[text[:4]]
+	e.Message = strings.TrimSpace(text[5+len(at)+1:])
+	if key, _, ok := strings.Cut(e.Message, "="); ok {
+		if before, name, ok := cutLast(key, ' '); ok && name != "" && before != "" {
+			e.fields(e.Message[len(before):], nil)
+			e.Message = strings.TrimRight(before, " ")
 		}
 	}
 	return e.Message, true

@@ -50,6 +50,9 @@ func Requests(p *forensics.Pass, services ...string) []Request {
 	return found
 }
 
+// stopLimit is longer than usual grace periods, in seconds.
+const stopLimit = 15 * 60
+
 func compareRequests(a, b Request) int {
 	if a, b := a.Blocker() != nil, b.Blocker() != nil; a != b {
 		if a {
@@ -93,7 +96,9 @@ func blockedRequest(p *forensics.Pass, s Stack) (Request, bool) {
 	}
 	t, ok := Stalled(p, s)
 	r.Goroutine = t
-	return r, ok && t.Proven && !TakesLong(r.Method)
+	// A stop ends after its grace period and a kill; what waits for another one's lock for longer waits for a container that does not end.
+	behind := r.Wait.Kind == WaitLock && r.Method == "StopContainer" && t.Seconds >= stopLimit
+	return r, ok && t.Proven && (!TakesLong(r.Method) || behind)
 }
 
 // Blocker is the thread that waits in a file system for the request: its own, or that of a process which it waits for. Nil where none is

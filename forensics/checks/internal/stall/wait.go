@@ -69,9 +69,10 @@ func WaitOf(g goroutines.Goroutine) Wait {
 	return remoteWait(g)
 }
 
-// headless says that a goroutine has arguments, but no state: the lines above its calls are missing. So may be its innermost calls.
+// headless says that a goroutine has arguments, but no state: the lines above its calls are missing. So may be its innermost calls, also
+// those of a record of several goroutines (debug=1).
 func headless(g goroutines.Goroutine) bool {
-	return g.State == "" && g.ID == 0 && len(g.Frames) > 0 && g.Frames[0].Args != ""
+	return g.State == "" && g.ID == 0 && len(g.Frames) > 0 && (g.Frames[0].Args != "" || g.Count >= FewAsking)
 }
 
 // onFile says whether a function does little else than a system call on a path.
