@@ -68,7 +68,7 @@ func (g *graph) diagnosis(root Entity, also []Entity, members []int) Diagnosis {
 		places[i] = position(onChain, g.findings[i])
 	}
 	sorting.Stable(members, func(a, b int) int { // along the chain first, then in order
-		return cmp.Compare(places[a], places[b])
+		return cmp.Or(cmp.Compare(places[a], places[b]), cmp.Compare(explained(onChain, g.findings[b]), explained(onChain, g.findings[a])))
 	})
 	roots := append([]Entity{root}, also...)
 	for _, i := range members {
@@ -90,6 +90,16 @@ func (g *graph) diagnosis(root Entity, also []Entity, members []int) Diagnosis {
 	d.Remedies = g.remedies(head, members)
 	d.Paragraph = g.paragraph(d, head)
 	return d
+}
+
+// explained is 1 for a finding that names the cause on the chain of what it is about: of several about one thing it says most.
+func explained(chain map[Entity]int, f Finding) int {
+	for _, cause := range f.Because {
+		if _, ok := chain[cause]; ok {
+			return 1
+		}
+	}
+	return 0
 }
 
 // maxNamed is how many things a sentence lists.

@@ -9,8 +9,10 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/shellword"
@@ -35,14 +37,14 @@ Three things show that a kill does not end it:
 The container of a process is read from its cgroup, so this works for all runtimes and versions. A container with such a wait
 whose pod is not being deleted belongs to process-unkillable.`,
 	Severity: forensics.Critical,
-	Needs:    []forensics.Need{{forensics.SourceProcesses}, {forensics.SourceThreads}},
+	Needs:    []forensics.Need{{forensics.SourceProcesses, forensics.SourceCgroups}, {forensics.SourceThreads, forensics.SourceCgroups}},
 	Run: func(p *forensics.Pass) {
 		for _, c := range stuckContainers(p) {
 			p.Report(c.finding(p))
 		}
 		for _, g := range p.Evidence.Cgroups {
 			for _, frozen := range g.Frozen {
-				if state, _ := p.Model.PodState(g.PodUID); frozen.V1 && state == forensics.PodTerminating {
+				if state, _ := p.Model.PodState(g.PodUID); frozen.V1 && (state == forensics.PodTerminating || stopFails(p, g)) {
 					p.Report(frozenFinding(p, g, frozen))
 				}
 			}
@@ -95,6 +97,13 @@ func stuckContainers(p *forensics.Pass) []*stuckContainer {
 	})
 }
 
+// stopFails says whether the logs show that a container of a pod cannot be stopped.
+func stopFails(p *forensics.Pass, g runtimes.PodCgroup) bool {
+	return slices.ContainsFunc(logview.Events(p, logs.KindContainerStopFailed, logs.KindSandboxStopFailed, logs.KindPodKillFailed, logs.KindShimFailed), func(e logs.Event) bool {
+		return logview.UIDOf(p, e.Subject) == g.PodUID || e.Container != "" && slices.ContainsFunc(g.Containers, func(id string) bool { return strings.HasPrefix(id, e.Container) })
+	})
+}
+
 // signalless says whether no signal ends a wait. A thread waits for a FUSE server interruptibly (S) until it gets a signal, and from then
 // on in state D, once the server has taken the request (fs/fuse/dev.c, request_wait_answer). Throttled writers continue by themselves,
 // and a frozen cgroup is a finding of its own.
@@ -144,13 +153,16 @@ func frozenFinding(p *forensics.Pass, g runtimes.PodCgroup, frozen runtimes.Froz
 			subject, title = containerEntity(id), containerTitle(p, id, g.PodUID)
 		}
 	}
-	_, why := p.Model.PodState(g.PodUID)
+	state, why := p.Model.PodState(g.PodUID)
+	if why = "is being deleted: " + why; state != forensics.PodTerminating {
+		why = "has a container that cannot be stopped, by the log"
+	}
 	return forensics.Finding{
 		Severity: forensics.Critical, Subject: subject, Pods: []string{g.PodUID}, Confidence: forensics.Likely,
 		ConfidenceWhy: "read from freezer.state; what froze it, and whether on purpose, is not known",
 		Title:         title + " cannot be killed: its cgroup is " + frozen.State,
 		Effect:        title + " cannot be killed",
-		Detail: "Pod " + p.Model.Pod(g.PodUID).String() + " is being deleted: " + why + ". With cgroup v1 a kill takes effect when the cgroup is thawed. " +
+		Detail: "Pod " + p.Model.Pod(g.PodUID).String() + " " + why + ". With cgroup v1 a kill takes effect when the cgroup is thawed. " +
 			"An interrupted pause, checkpoint or update of the container leaves it frozen.",
 		Refs: []forensics.Ref{{Source: forensics.SourceCgroups + ":" + frozen.Path, Excerpt: "freezer.state " + strings.ToUpper(frozen.State)}},
 		Remedies: []forensics.Remedy{{

@@ -25,10 +25,12 @@ A process that only calls itself kubelet does not count. The kubelet is root in 
 mount, is in no pod's cgroup, and its executable is a kubelet. Other processes are named with the reason, and nothing that
 they say is used.
 
+Where processes were not read, what ps(1) and systemctl(1) have printed counts.
+
 It is critical if containers of pods still run, because no kubelet manages them, or if the kubelet is stopped. Otherwise it
 is a warning: the kubelet may have been disabled on purpose.`,
 	Severity: forensics.Critical,
-	Needs:    []forensics.Need{{forensics.SourceProcesses}},
+	Needs:    []forensics.Need{{forensics.SourceProcesses, forensics.SourceKubelet}},
 	Run: func(p *forensics.Pass) {
 		k := p.Evidence.Kubelet
 		switch {
@@ -92,7 +94,7 @@ func notRunning(p *forensics.Pass, expected string) forensics.Finding {
 	}
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: p.Model.KubeletEntity(), Confidence: forensics.Certain,
-		Title:         title,
+		Title: title, Because: fatalCauses(p),
 		Detail:        "A kubelet is expected here: " + expected + ".",
 		Effect:        "kubelet is not running",
 		ConfidenceWhy: "all processes were read",
@@ -103,6 +105,9 @@ func notRunning(p *forensics.Pass, expected string) forensics.Finding {
 			Action: remedy.ActionLook, Command: []string{"journalctl", "-u", "kubelet", "-n", "200", "--no-pager"}, Why: "shows why it ended",
 			Risk: "none: read-only",
 		}},
+	}
+	if seen, _ := p.Evidence.Saw(forensics.SourceProcesses); !seen {
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "somebody asked systemd; the processes were not read"
 	}
 	if len(pods) > 0 {
 		f.Severity = forensics.Critical

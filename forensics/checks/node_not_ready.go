@@ -60,6 +60,10 @@ func because(p *forensics.Pass, f *forensics.Finding, e logs.Event) {
 		f.Because = []forensics.Entity{p.Model.RuntimeEntity()}
 	case "pleg":
 		f.Because = []forensics.Entity{stall.PlegEntity}
+	case "silent":
+		if k := p.Evidence.Kubelet; k != nil && (k.State == "T" || k.State == "t" || k.PID == 0 && k.Expected != "") {
+			f.Because = []forensics.Entity{p.Model.KubeletEntity()}
+		}
 	case "network":
 		f.Because = []forensics.Entity{incident.Thing(forensics.KindSubsystem, "pod-network")}
 	}

@@ -31,6 +31,8 @@ const (
 	// causePLEG and causeNetwork: why the kubelet has set its node to NotReady (pkg/kubelet/nodestatus/setters.go, ReadyCondition).
 	causePLEG    Cause = "pleg"
 	causeNetwork Cause = "network"
+	// causeSilent: the kubelet does not report, says the controller.
+	causeSilent Cause = "silent"
 
 	// causeInotify: the kubelet cannot watch a file or a directory of cgroups, because the watches or instances of inotify are used up.
 	causeInotify Cause = "inotify"
@@ -75,6 +77,8 @@ func (e Event) Cause() Cause {
 			return causePLEG
 		case says("network not ready", "NetworkPluginNotReady", "network plugin is not ready"):
 			return causeNetwork
+		case says("topped posting node status"):
+			return causeSilent
 		}
 	case kindKubeletFatal:
 		if says("inotify_add_watch", "inotify_init", "fsnotify watcher") && says("no space left on device", "too many open files") {

@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/pasted"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
@@ -40,6 +41,9 @@ type systemText struct {
 	leftovers []csiLeftover
 	deleted   []holders.DeletedFile
 	owners    []procs.Process
+	// kubelet is one that does not run, frozen are cgroups of pods.
+	kubelet *kubelet.Instance
+	frozen  []runtimes.PodCgroup
 	// seen are the sorts of output that were found, by source, with the name of the first text.
 	seen map[string]string
 }
@@ -58,6 +62,7 @@ func (x *systemText) take(y *systemText) {
 		x.stats = y.stats
 	}
 	x.leftovers, x.deleted, x.owners = append(x.leftovers, y.leftovers...), append(x.deleted, y.deleted...), append(x.owners, y.owners...)
+	x.kubelet, x.frozen = cmp.Or(x.kubelet, y.kubelet), append(x.frozen, y.frozen...)
 	for source, name := range y.seen {
 		x.saw(source, name)
 	}
@@ -82,8 +87,10 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{stacks, []string{"+0x", " at ffff"}},
 		{&mountReader{to: x, name: name}, []string{" type ", "rw", " ro"}},
 		{&diskReader{to: x, name: name}, []string{"%"}},
-		{&processReader{to: x, name: name}, []string{" D", "PID", "ps "}},
+		{&processReader{to: x, name: name}, []string{" D", " T", "PID", "ps "}},
 		{&fileReader{to: x, name: name}, []string{"vol_data.json", "(deleted)", "NLINK"}},
+		{&serviceReader{to: x, name: name}, []string{"kubelet", "k3s", "rke2"}},
+		{&freezerReader{to: x, name: name}, []string{"FROZEN"}},
 		{&errorReader{to: x, name: name}, []string{"tale ", "endpoint", "ost is down", "nput/output", "\xc3", "\xd0", "\xe3", "\xe4", "\xe5", "\xe6", "\xe7", "\xe8", "\xe9", "icht verbunden", "eraltet"}},
 	} {
 		if slices.ContainsFunc(r.marks, func(mark string) bool { return bytes.Contains(text, []byte(mark)) }) {
@@ -169,12 +176,21 @@ func (x *systemText) addTo(e *forensics.Evidence) {
 	x.addThreads(e)
 	x.addServers(e)
 	x.addFiles(e)
-	for _, source := range []string{forensics.SourceMounts, forensics.SourceHealth, forensics.SourceDisks, forensics.SourceThreads, forensics.SourcePodDirs, forensics.SourceHolders, forensics.SourceProcesses} {
+	if k := x.stopped(); e.Kubelet == nil && k != nil {
+		e.Kubelet = k
+	}
+	if len(e.Cgroups) == 0 {
+		e.Cgroups = x.frozen
+	}
+	for _, source := range []string{
+		forensics.SourceMounts, forensics.SourceHealth, forensics.SourceDisks, forensics.SourceThreads, forensics.SourcePodDirs, forensics.SourceHolders,
+		forensics.SourceProcesses, forensics.SourceKubelet, forensics.SourceCgroups,
+	} {
 		has := map[string]bool{
 			forensics.SourceMounts: len(e.Mounts.Mounts) > 0, forensics.SourceHealth: len(e.Probes) > 0,
 			forensics.SourceDisks: e.Disks != nil, forensics.SourceThreads: true,
 			forensics.SourcePodDirs: len(e.PodDirs) > 0, forensics.SourceHolders: e.MountUse != nil,
-			forensics.SourceProcesses: len(e.Processes) > 0,
+			forensics.SourceProcesses: len(e.Processes) > 0, forensics.SourceKubelet: e.Kubelet != nil, forensics.SourceCgroups: len(e.Cgroups) > 0,
 		}[source]
 		known := slices.ContainsFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == source })
 		if name, ok := x.seen[source]; ok && has && !known {

@@ -1,0 +1,112 @@
+package read
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/poduid"
+)
+
+// A serviceReader reads what systemctl(1) says of the kubelet's service, and the state of its process in /proc/PID/status.
+type serviceReader struct {
+	to    *systemText
+	name  string
+	asked bool // the command before, or the heading above, is about the kubelet
+	above int  // lines since then
+}
+
+var (
+	unitHeading = pattern.New(`^[●○×↻•*x] (\S+)\.service\b`)
+	unitActive  = pattern.New(`^Active: (inactive|failed)\b(.*)$`)
+	ofKubelet   = pattern.New(`\bis-active kubelet(?:\.service)?\s*$|kubelet.*/status\b|^Name:\s+kubelet$`)
+	processStop = pattern.New(`^State:\s+([Tt]) \((?:stopped|tracing stop)\)`)
+	processID   = pattern.New(`^(?:Tgid|Pid):\s+(\d+)`)
+)
+
+// nearHeading is how many lines stand between the heading of a service, or the name of a process, and its state.
+const nearHeading = 12
+
+func (r *serviceReader) line(s string, number int) {
+	text := strings.TrimSpace(s)
+	r.above++
+	if m := unitHeading.FindStringSubmatch(text); m != nil {
+		r.asked, r.above = slices.Contains(logs.KubeletUnits, m[1]), 0
+		return
+	}
+	if ofKubelet.MatchString(text) {
+		r.asked, r.above = true, 0
+		return
+	}
+	if !r.asked || r.above > nearHeading {
+		return
+	}
+	saved := savedAt(r.name, number)
+	switch {
+	case unitActive.MatchString(text):
+		m := unitActive.FindStringSubmatch(text)
+		r.to.found(&kubelet.Instance{Expected: "systemctl says that its unit is " + m[1] + strings.TrimRight(m[2], " ") + " (" + saved + ")"}, r.name)
+	case r.above == 1 && (text == "inactive" || text == "failed"):
+		r.to.found(&kubelet.Instance{Expected: "systemctl says that its unit is " + text + " (" + saved + ")"}, r.name)
+	case processStop.MatchString(text):
+		r.to.found(&kubelet.Instance{State: processStop.FindStringSubmatch(text)[1], PID: -1}, r.name)
+	case processID.MatchString(text) && r.to.kubelet != nil && r.to.kubelet.PID < 0:
+		r.to.kubelet.PID = atoi(processID.FindStringSubmatch(text)[1])
+	}
+}
+
+// found notes a kubelet that does not run. The last word counts.
+func (x *systemText) found(k *kubelet.Instance, name string) {
+	k.Flags, k.Sources, k.Endpoints = map[string]string{}, []kubelet.Source{}, []kubelet.Endpoint{}
+	x.kubelet = k
+	x.saw(forensics.SourceKubelet, name)
+}
+
+// stopped finds a kubelet among the processes of a listing that a signal or a debugger has stopped.
+func (x *systemText) stopped() *kubelet.Instance {
+	for _, row := range x.rows {
+		if state := row.state[:1]; row.comm() == "kubelet" && (state == "T" || state == "t") {
+			x.found(&kubelet.Instance{PID: row.pid, State: state}, row.text)
+		}
+	}
+	if x.kubelet != nil && x.kubelet.PID < 0 { // the listing did not name it
+		x.kubelet.PID = 0
+		if x.kubelet.State != "" {
+			return nil
+		}
+	}
+	return x.kubelet
+}
+
+// A freezerReader finds the cgroups of pods that the freezer of cgroup v1 has stopped.
+type freezerReader struct {
+	to   *systemText
+	name string
+	path string // of the last cgroup that was named
+}
+
+var (
+	podCgroup   = pattern.New(`/[\w./:-]*kubepods[\w./:-]*`)
+	containerID = pattern.New(`[0-9a-f]{64}`)
+)
+
+func (r *freezerReader) line(s string, _ int) {
+	if at := podCgroup.FindString(s); at != "" {
+		r.path = strings.TrimSuffix(strings.TrimSuffix(at, ":FROZEN"), "/freezer.state")
+	}
+	text := strings.TrimSpace(s)
+	uid := pattern.New(poduid.Pattern).FindString(strings.ReplaceAll(r.path, "_", "-"))
+	if (text != "FROZEN" && !strings.HasSuffix(text, "freezer.state:FROZEN")) || uid == "" || len(r.to.frozen) >= mostSaved {
+		return
+	}
+	r.to.frozen = append(r.to.frozen, runtimes.PodCgroup{
+		PodUID: uid, Path: r.path, Paths: []string{r.path}, Containers: slices.Compact(append([]string{}, containerID.FindAllString(r.path, -1)...)),
+		Frozen: []runtimes.FrozenCgroup{{Path: r.path, State: "frozen", V1: true}},
+	})
+	r.to.saw(forensics.SourceCgroups, r.name)
+}
