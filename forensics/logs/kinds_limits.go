@@ -27,6 +27,7 @@ func limitMessages() []message {
 		{
 			kind: KindCertExpired, lane: LaneSyncLoop, words: "certificate has expired or is not yet valid",
 			rules: []rule{
+				{start: "Unable to connect to the server: ", has: "certificate has expired or is not yet valid", fill: trouble}, // kubectl
 				{has: "certificate has expired or is not yet valid", fill: certTrouble},
 				{has: "bootstrap client certificate", err: "expired", fill: trouble},
 			},

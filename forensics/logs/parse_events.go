@@ -82,11 +82,11 @@ type report struct {
 
 // reported counts the events of the API in the order of their times. What happened to a pod before its containers were started is over.
 func (f *folder) reported() {
-	started, scheduled, changed := map[string]time.Time{}, map[string]time.Time{}, map[string]time.Time{}
+	started, scheduled, changed := map[string]time.Time{}, map[string]time.Time{}, map[string]*kubectl.Event{}
 	for _, r := range f.reports {
 		switch id := podOf(r.Subject); {
-		case r.Kind == kindSandboxChanged && r.Time.After(changed[id]):
-			changed[id] = r.Time
+		case r.Kind == kindSandboxChanged && (changed[id] == nil || r.Time.After(changed[id].Last)):
+			changed[id] = r.Entry.API
 		case id == "":
 		case r.Kind == kindPodStarted && !r.Time.Before(started[id]):
 			started[id] = r.Time
@@ -105,8 +105,9 @@ func (f *folder) reported() {
 		if since := scheduled[podOf(r.Subject)]; !ok && !since.IsZero() && beforeStart[r.Kind] {
 			lasts(r.Entry.API, since)
 		}
-		if again := changed[podOf(r.Subject)]; !ok && again.After(r.Time) && (r.Kind == KindSandboxCreateFailed || r.Kind == kindCNIAddFailed) {
-			r.Time = again // the API server takes no more than an event in five minutes, and the kubelet has gone on
+		if again := changed[podOf(r.Subject)]; !ok && again != nil && again.Last.After(r.Time) && (r.Kind == KindSandboxCreateFailed || r.Kind == kindCNIAddFailed) {
+			r.Time = again.Last // the API server takes no more than an event in five minutes, and the kubelet has gone on
+			r.Entry.API.Count = max(r.Entry.API.Count, again.Count)
 		}
 		f.count(r.file, r.occurrence)
 		f.operations.add(r.file, r.occurrence, f.drop)

@@ -23,6 +23,8 @@ type serviceReader struct {
 
 var (
 	unitHeading = pattern.New(`^[●○×↻•*x] (\S+)\.service\b`)
+	unitRuns    = pattern.New(`^Active: (?:active|activating|reloading)\b|^active$`)
+	unitStart   = pattern.New(`[#$] (?:sudo )?systemctl (?:re)?start kubelet\b`)
 	unitActive  = pattern.New(`^Active: (inactive|failed)\b(.*)$`)
 	ofKubelet   = pattern.New(`\bis-active kubelet(?:\.service)?\s*$|kubelet.*/status\b|^Name:\s+kubelet$`)
 	processStop = pattern.New(`^State:\s+([Tt]) \((?:stopped|tracing stop)\)`)
@@ -35,6 +37,9 @@ const nearHeading = 12
 func (r *serviceReader) line(s string, number int) {
 	text := strings.TrimSpace(s)
 	r.above++
+	if unitStart.MatchString(text) && r.to.kubelet != nil && r.to.kubelet.Expected != "" {
+		r.to.kubelet = nil // what is printed later tells what came of it
+	}
 	if m := unitHeading.FindStringSubmatch(text); m != nil {
 		r.asked, r.above = slices.Contains(logs.KubeletUnits, m[1]), 0
 		return
@@ -48,6 +53,8 @@ func (r *serviceReader) line(s string, number int) {
 	}
 	saved := savedAt(r.name, number)
 	switch {
+	case unitRuns.MatchString(text):
+		r.to.kubelet = nil
 	case unitActive.MatchString(text):
 		m := unitActive.FindStringSubmatch(text)
 		r.to.found(&kubelet.Instance{Expected: "systemctl says that its unit is " + m[1] + strings.TrimRight(m[2], " ") + " (" + saved + ")"}, r.name)
