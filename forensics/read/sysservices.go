@@ -99,6 +99,7 @@ type freezerReader struct {
 
 var (
 	podCgroup   = pattern.New(`/[\w./:-]*kubepods[\w./:-]*`)
+	podUID      = pattern.New(poduid.Pattern)
 	containerID = pattern.New(`[0-9a-f]{64}`)
 )
 
@@ -107,7 +108,7 @@ func (r *freezerReader) line(s string, _ int) {
 		r.path = strings.TrimSuffix(strings.TrimSuffix(at, ":FROZEN"), "/freezer.state")
 	}
 	text := strings.TrimSpace(s)
-	uid := pattern.New(poduid.Pattern).FindString(strings.ReplaceAll(r.path, "_", "-"))
+	uid := podUID.FindString(strings.ReplaceAll(r.path, "_", "-"))
 	if (text != "FROZEN" && !strings.HasSuffix(text, "freezer.state:FROZEN")) || uid == "" || len(r.to.frozen) >= mostSaved {
 		return
 	}
