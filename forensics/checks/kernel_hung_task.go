@@ -82,7 +82,7 @@ func taskNumber(process string) string {
 
 func hungTaskFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 	e := i.Events[len(i.Events)-1]
-	name := strings.Replace(e.Process, " (", " (pid ", 1)
+	name := strings.Replace(e.Process, " (", " (task ", 1) // the kernel's number is that of the thread
 	f := incident.Certain(i.Finding(p, name+" has been blocked in the kernel", name+" was blocked in the kernel"))
 	if e.Max > 0 {
 		f.Title = headline.Fit(fmt.Sprintf("%s has been blocked in the kernel for at least %s", name, text.Duration(e.Max)))

@@ -191,8 +191,18 @@ func savedName(t procs.Thread) string {
 	switch {
 	case t.PID == 0:
 		return "a process"
+	case t.Comm == "" && t.PIDUnknown:
+		return fmt.Sprintf("task %d", t.TID)
 	case t.Comm == "":
 		return fmt.Sprintf("process %d", t.PID)
+	}
+	return threadName(t)
+}
+
+// threadName is "umount.nfs4 (pid 9120)", or "kubelet (task 9839)" where only the thread's number is known.
+func threadName(t procs.Thread) string {
+	if t.PIDUnknown {
+		return fmt.Sprintf("%s (task %d)", t.Comm, t.TID)
 	}
 	return fmt.Sprintf("%s (pid %d)", t.Comm, t.PID)
 }
@@ -220,7 +230,7 @@ func blockedFinding(p *forensics.Pass, w stall.Waiter, count int) forensics.Find
 	t := w.Thread
 	name := findings.ProcessTitle(p, t.PID)
 	if process, _ := p.Model.Process(t.PID); process.Comm == "" && t.Comm != "" {
-		name = fmt.Sprintf("%s (pid %d)", t.Comm, t.PID)
+		name = threadName(t)
 	}
 	who, verb, atLeast := name, " has", "at least "
 	if count > 1 {

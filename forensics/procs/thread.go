@@ -5,10 +5,12 @@ const PathFromDescriptor = "descriptor"
 
 // A Thread is one that waits in a file system or in the block layer.
 type Thread struct {
-	PID   int    `json:"pid"`
-	TID   int    `json:"tid"`
-	Comm  string `json:"comm"`
-	State string `json:"state"`
+	PID int `json:"pid"`
+	TID int `json:"tid"`
+	// PIDUnknown says that a text names the thread alone, which may not be its process' first: PID is then TID.
+	PIDUnknown bool   `json:"pid_unknown,omitempty"`
+	Comm       string `json:"comm"`
+	State      string `json:"state"`
 	// StartTicks is the start of the thread in clock ticks since boot: with TID it names one thread forever.
 	StartTicks uint64 `json:"start_ticks"`
 	// WChan is the kernel function that it sleeps in; Stack the kernel stack, innermost first, function names only.

@@ -17,6 +17,7 @@ import (
 // A processRow is one line of ps(1).
 type processRow struct {
 	pid, tid int
+	ofThread bool   // pid is that of a thread, which may be another one than the first of its process
 	state    string // "D+", "Ssl"
 	wchan    string
 	args     []string
@@ -70,7 +71,8 @@ type processReader struct {
 	to      *systemText
 	name    string
 	columns []string
-	command int // the line of the command that named the columns
+	command int  // the line of the command that named the columns
+	threads bool // what top calls PID is that of a thread (top -H)
 	tables  int
 	strange int // lines since the last row
 }
@@ -83,13 +85,18 @@ var (
 	psCommand = pattern.New(`\bps\b.*?\s-?\w*o[\s=]*['"]?([a-z0-9_%]+(?:[,:=][A-Za-z0-9_%]+)+)`)
 	psAux     = pattern.New(`^(\S+)\s+(\d+)\s+[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+(?:\?|\S+)\s+([DRSTtZIX][<NLsl+W]*)\s+(\S+)\s+\d+:\d\d\s+(\S.*)$`)
 	psState   = pattern.New(`^[DRSTtZIX][<NLsl+W]*$`)
+	topHead   = pattern.New(`^(?:Tasks: |Threads: )|(?:^|[\s/])top\s+(?:-\w+\s+)*-\w*H`)
+	numbers   = pattern.New(`\b(?:PID|TID|LWP|SPID)\b`)
 	elapsed   = pattern.New(`^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)$`)
 	onADay    = pattern.New(`^(?:[A-Z][a-z]{2} ?\d{1,2}|\d{4}|[A-Z][a-z]{2}\d{4})$`)
 )
 
 func (r *processReader) line(s string, number int) {
 	text := strings.TrimSpace(s)
-	if r.columns == nil && !strings.Contains(text, "PID") && !strings.Contains(text, "ps ") && !secondIsNumber(text) {
+	if topHead.MatchString(text) {
+		r.threads = !strings.HasPrefix(text, "Tasks:")
+	}
+	if r.columns == nil && !strings.Contains(text, "PID") && !strings.Contains(text, "LWP") && !strings.Contains(text, "TID") && !strings.Contains(text, "ps ") && !secondIsNumber(text) {
 		return
 	}
 	if m := psAux.FindStringSubmatch(text); m != nil {
@@ -107,7 +114,7 @@ func (r *processReader) line(s string, number int) {
 		r.command = number
 		return
 	}
-	if psHeading.MatchString(text) && strings.Contains(text, "PID") {
+	if psHeading.MatchString(text) && numbers.MatchString(text) {
 		columns := strings.Fields(text)
 		if slices.ContainsFunc(columns, isState) || r.columns == nil || number > r.command+3 {
 			r.columns = columns
@@ -176,10 +183,13 @@ func (r *processReader) row(text string, number int) bool {
 			}
 		}
 	}
-	if pid && row.state != "" {
+	if row.ofThread = !pid && row.tid != 0 || r.threads && row.tid == 0; !pid {
+		row.pid = row.tid
+	}
+	if row.pid != 0 && row.state != "" {
 		r.add(row, number)
 	}
-	return pid
+	return row.pid != 0
 }
 
 // longer says whether "[[dd-]hh:]mm:ss" is two minutes or more.
@@ -232,7 +242,7 @@ func (x *systemText) waiting() []procs.Thread {
 		if tid == 0 {
 			tid = row.pid
 		}
-		t := procs.Thread{PID: row.pid, TID: tid, Comm: row.comm(), State: row.state[:1], WChan: row.wchan, Stack: []string{}, Wait: wait, Saved: row.saved}
+		t := procs.Thread{PID: row.pid, TID: tid, PIDUnknown: row.ofThread, Comm: row.comm(), State: row.state[:1], WChan: row.wchan, Stack: []string{}, Wait: wait, Saved: row.saved}
 		switch {
 		case remote(wait) && (row.short() || x.selected(row)), row.blocked() && row.short() && row.old:
 			list = append(list, t)

@@ -52,8 +52,10 @@ var (
 	otherTrace = pattern.New(`^\s*(?:BUG: |WARNING: |watchdog: |rcu: |RIP: |Oops|general protection|Hardware name: |CPU: \d+ PID: |Sending NMI|NMI backtrace|\S+ invoked oom-killer|\S+: page allocation)`)
 
 	stackFile   = pattern.New(`/proc/(\d+|self)(?:/task/(\d+))?/stack\b:?`)
+	taskDir     = pattern.New(`/proc/(\d+)/task/(\d+)\b`)
+	threadWord  = pattern.New(`(?i)^\W*(?:tid|thread|task|lwp)\b`)
 	crashPID    = pattern.New(`^\s*PID: (\d+)\s+TASK: \S+\s+CPU: \d+\s+COMMAND: "(.*)"`)
-	pidWord     = pattern.New(`(?i)\b(?:pid|tid|process|thread|task)\b[:=# ]*(\d{1,7})\b(?:[\s:,(\[-]+([A-Za-z][\w./:-]*)[)\]]?)?\W*$`)
+	pidWord     = pattern.New(`(?i)\b(?:pid|tid|lwp|process|thread|task)\b[:=# ]*(\d{1,7})\b(?:[\s:,(\[-]+([A-Za-z][\w./:-]*)[)\]]?)?\W*$`)
 	threadFacts = pattern.New(`\bstate=([A-Za-z])(?: \([a-z ]+\))? wchan=(\S+)(?: syscall=(\d+(?: 0x[0-9a-f]+)+))?`)
 	pidName     = pattern.New(`^\W*(\d{2,7})[\s:,(\[-]+([A-Za-z][\w./:-]*)[)\]]?\W*$`)
 	namePID     = pattern.New(`^\W*([A-Za-z][\w./:-]*)[\s:,(\[-]+(\d{2,7})[)\]]?\W*$`)
@@ -147,7 +149,7 @@ func (r *stackReader) kernelHeading(text string, number int) bool {
 	}
 	r.end()
 	pid := atoi(m[3])
-	task := savedStack{Thread: procs.Thread{PID: pid, TID: pid, Comm: m[1], State: m[2]}, sampled: true}
+	task := savedStack{Thread: procs.Thread{PID: pid, TID: pid, PIDUnknown: true, Comm: m[1], State: m[2]}, sampled: true}
 	if r.hung.pid == pid && number-r.hung.line < 12 {
 		seconds := float64(r.hung.seconds)
 		task.hung, task.WaitSeconds, task.WaitFrom = true, &seconds, "hung-task"
@@ -176,8 +178,11 @@ func (r *stackReader) fileHeading(number int) {
 		t.PID, t.Comm = atoi(m[1]), m[2]
 	} else if m := stackFile.FindStringSubmatch(text); m != nil {
 		t.PID, t.TID = atoi(m[1]), atoi(m[2])
+	} else if m := taskDir.FindStringSubmatch(text); m != nil {
+		t.PID, t.TID = atoi(m[1]), atoi(m[2])
 	} else if m := pidWord.FindStringSubmatch(text); m != nil {
 		t.PID, t.Comm = atoi(m[1]), m[2]
+		t.PIDUnknown = threadWord.MatchString(m[0])
 	} else if m := pidName.FindStringSubmatch(text); m != nil {
 		t.PID, t.Comm = atoi(m[1]), m[2]
 	} else if m := namePID.FindStringSubmatch(text); m != nil {

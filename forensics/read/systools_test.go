@@ -29,6 +29,9 @@ func TestSystemTools(t *testing.T) {
 	thread := func(pid int, name, state string) string {
 		return fmt.Sprintf("thread %d %s %s server nfs", pid, name, state)
 	}
+	task := func(pid int, name, state string) string {
+		return "task" + strings.TrimPrefix(thread(pid, name, state), "thread")
+	}
 	cases := []struct {
 		name, text string
 		want       []string
@@ -52,10 +55,10 @@ func TestSystemTools(t *testing.T) {
 		{"/proc/PID/stack, with ps and mount", "root 812 0.0 0.0 18332 2980 ? D Feb11 0:00 umount " + volume + "\n$ cat /proc/812/stack\n" + nfsStack + mountLine, []string{mounted, thread(812, "umount", "D") + " on 10.0.0.5:/x"}},
 		{"a stack and one mount that it can be", "# cat /proc/812/stack\n" + nfsStack + mountLine, []string{mounted, thread(812, "", "") + " on 10.0.0.5:/x"}},
 		{"a stack and two mounts", "# cat /proc/812/stack\n" + nfsStack + mountLine + "10.0.0.6:/y on /mnt type nfs4 (rw)\n", []string{mounted, "mount 10.0.0.6:/y nfs4 /mnt", thread(812, "", "")}},
-		{"sysrq-w, new", "task:umount state:D stack:    0 pid:  812 ppid:     1 flags:0x00004000\n" + trace, []string{thread(812, "umount", "D")}},
-		{"sysrq-w, old", "umount.nfs      D ffff88085fc14780     0   812      1 0x00000080\n ffff880fe4b3bb98 0000000000000086\n" + trace, []string{thread(812, "umount.nfs", "D")}},
-		{"sysrq-w, dmesg", kernelLines("[ 5123.001101] ", "task:umount state:D stack:0 pid:812 ppid:1 flags:0x0\n"+trace), []string{thread(812, "umount", "D")}},
-		{"hung task, journal", kernelLines("Apr 03 22:41:19 n1 kernel: ", "INFO: task my task:812 blocked for more than 120 seconds.\n      Not tainted 5.10.0\ntask:my task state:D stack:0 pid:812 ppid:1 flags:0x0\n"+trace), []string{thread(812, "my task", "D") + " 120 s"}},
+		{"sysrq-w, new", "task:umount state:D stack:    0 pid:  812 ppid:     1 flags:0x00004000\n" + trace, []string{task(812, "umount", "D")}},
+		{"sysrq-w, old", "umount.nfs      D ffff88085fc14780     0   812      1 0x00000080\n ffff880fe4b3bb98 0000000000000086\n" + trace, []string{task(812, "umount.nfs", "D")}},
+		{"sysrq-w, dmesg", kernelLines("[ 5123.001101] ", "task:umount state:D stack:0 pid:812 ppid:1 flags:0x0\n"+trace), []string{task(812, "umount", "D")}},
+		{"hung task, journal", kernelLines("Apr 03 22:41:19 n1 kernel: ", "INFO: task my task:812 blocked for more than 120 seconds.\n      Not tainted 5.10.0\ntask:my task state:D stack:0 pid:812 ppid:1 flags:0x0\n"+trace), []string{task(812, "my task", "D") + " 120 s"}},
 		{"a trace of a warning", kernelLines("[ 5123.001101] ", "WARNING: CPU: 3 PID: 812 at net/x.c:1\n"+trace), nil},
 		{"crash", "PID: 812    TASK: ffff9c1e8d4c0000  CPU: 11   COMMAND: \"df\"\n #0 [ffffb1a2c8b0fc10] __schedule at ffffffff9a7b1f2d\n #1 [ffffb1a2c8b0fcb8] rpc_wait_bit_killable at ffffffffc0b1c3ee [sunrpc]\n", []string{thread(812, "df", "")}},
 		{"an idle stack", "# cat /proc/812/stack\n[<0>] ep_poll+0x3e3/0x420\n[<0>] do_epoll_wait+0xb8/0xd0\n", nil},
@@ -65,6 +68,12 @@ func TestSystemTools(t *testing.T) {
 		{"ps aux, just started", "root 812 0.0 0.0 18332 2980 ? D 10:12 0:00 df -h\n", nil},
 		{"ps aux, a kernel thread", "root 412 0.3 0.0 0 0 ? D Mar02 91:20 [jbd2/sda2-8]\n", nil},
 		{"ps aux, one that works", "root 1 0.0 0.1 1 1 ? Ss Mar02 4:11 /sbin/init\n1000 812 41.0 0.4 9 2 ? D 09:11 12:20 tar -cf /x .\n", nil},
+
+		{"ps by threads alone", "$ ps -eLo lwp,stat,wchan:30,comm | grep ' D'\n 812 D rpc_wait_bit_killable umount\n", []string{"task 812 umount D server nfs"}},
+		{"ps by processes and threads", "$ ps -eLo pid,lwp,stat,wchan:30,comm | grep ' D'\n 811 812 D rpc_wait_bit_killable umount\n", []string{"thread 811/812 umount D server nfs"}},
+		{"ps -L, a heading", "LWP STAT WCHAN COMMAND\n812 D rpc_wait_bit_killable umount\n", []string{"task 812 umount D server nfs"}},
+		{"the directory of a task", "/proc/811/task/812\n" + nfsStack, []string{"thread 811/812   server nfs"}},
+		{"a stack, of a TID", "TID 812 (kubelet)\n" + nfsStack, []string{"task 812 kubelet  server nfs"}},
 
 		{"df: an error", "df: " + volume + ": Stale file handle\n", []string{"mount   " + volume, "probe " + volume + " ESTALE"}},
 		{"df: an error, German", "df: '" + volume + "': Der Socket ist nicht verbunden\n", []string{"mount   " + volume, "probe " + volume + " ENOTCONN"}},
@@ -106,7 +115,11 @@ func shown(e *forensics.Evidence) (list []string) {
 		if t.TID != t.PID {
 			id += fmt.Sprintf("/%d", t.TID)
 		}
-		s := fmt.Sprintf("thread %s %s %s %s %s", id, t.Comm, t.State, t.Wait.Kind, t.Wait.FS)
+		what := "thread"
+		if t.PIDUnknown {
+			what = "task"
+		}
+		s := fmt.Sprintf(what+" %s %s %s %s %s", id, t.Comm, t.State, t.Wait.Kind, t.Wait.FS)
 		if t.WaitSeconds != nil {
 			s += fmt.Sprintf(" %g s", *t.WaitSeconds)
 		}
