@@ -27,8 +27,11 @@ It reads:
   - goroutine dumps of a kubelet, in every form
   - mount tables (/proc/PID/mountinfo)
   - the kubelet's list of pods (/pods)
-  - API objects (kubectl get pods,nodes,pvc,pv -A -o json)
-  - logs of the kubelet, the kernel and the controller manager, in every form
+  - API objects (kubectl get pods,nodes,pvc,pv -A -o json), and what kubectl
+    describe, tables and events show of them
+  - the kubelet's config.yaml, /configz and /stats/summary
+  - logs of the kubelet, the kernel and the controller manager, in every form;
+    binary journals, where journalctl is installed
   - what tools print, also between other lines: mount, findmnt, df, ps, errors
     of df or ls; kernel stacks (/proc/PID/stack, sysrq-w, hung tasks)
 

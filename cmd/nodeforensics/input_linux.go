@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	logslive "github.com/nodeforensics/nodeforensics/forensics/logs/live"
 	"github.com/nodeforensics/nodeforensics/forensics/read"
 )
 
@@ -145,7 +147,36 @@ func openDisk(name string) (read.Content, error) {
 		return &directory{name, head}, nil
 	}
 	_ = unix.SetNonblock(fd, false) // or else os.File asks whether it can be polled
-	return &diskFile{os.NewFile(uintptr(fd), name), head}, nil
+	file := &diskFile{os.NewFile(uintptr(fd), name), head}
+	if head.Local {
+		if j, ok := openJournal(file); ok {
+			return j, nil
+		}
+	}
+	return file, nil
+}
+
+// journalFile is a binary journal as journalctl shows it. Its size is not known.
+type journalFile struct {
+	io.ReadCloser
+	saved time.Time
+}
+
+func (j *journalFile) Size() int64        { return 0 }
+func (j *journalFile) ModTime() time.Time { return j.saved }
+
+// openJournal has journalctl read a binary journal. It is false where the file is none, or the program cannot read it.
+func openJournal(file *diskFile) (*journalFile, bool) {
+	var head [8]byte
+	if n, _ := file.ReadAt(head[:], 0); n < len(head) || string(head[:]) != "LPKSHHRH" {
+		return nil, false
+	}
+	records, err := logslive.FindOptions{}.Journal(context.Background(), file.File) // it ends with its pipe
+	if err != nil {
+		return nil, false
+	}
+	_ = file.Close()
+	return &journalFile{records, file.Saved}, true
 }
 
 // isLocalFile says whether a file is on a disk of this machine.

@@ -41,12 +41,14 @@ type journal struct {
 	since time.Time
 	// match are further arguments: units, a transport.
 	match []string
+	// fields are further ones that are read, each after a comma.
+	fields string
 }
 
 func (j *journal) args(fields bool) []string {
 	args := []string{"--no-pager", "--quiet", "--all", "--output=json", "--lines=" + strconv.Itoa(maxRecords)}
 	if fields {
-		args = append(args, "--output-fields="+journalFields)
+		args = append(args, "--output-fields="+journalFields+j.fields)
 	}
 	for i := range j.files {
 		args = append(args, "--file=/proc/self/fd/"+strconv.Itoa(firstExtraFile+i))
@@ -55,6 +57,17 @@ func (j *journal) args(fields bool) []string {
 		args = append(args, "--since=@"+strconv.FormatInt(j.since.Unix(), 10))
 	}
 	return append(args, j.match...)
+}
+
+// Journal reads a binary journal that was saved, the newest records of all programs, through journalctl. The caller closes the file, once
+// it returns. It is [fs.ErrNotExist] where the program or a record is missing.
+func (o FindOptions) Journal(ctx context.Context, file *os.File) (io.ReadCloser, error) {
+	program := (&finder{opt: o}).journalctl()
+	if program == "" {
+		return nil, fmt.Errorf("journalctl is not installed: %w", fs.ErrNotExist)
+	}
+	j := journal{program: program, files: []*os.File{file}, since: o.Since, fields: ",_HOSTNAME"}
+	return j.open(ctx)
 }
 
 // firstExtraFile is the number that the first of [exec.Cmd]'s ExtraFiles has in the child.
