@@ -26,12 +26,28 @@ var (
 	// "10.0.0.5:/export /mnt nfs4 rw,relatime,… 0 0"
 	procMounts = pattern.New(`^(\S+) (/\S*) ([a-z][\w.-]*) ((?:rw|ro)(?:,\S*)?) \d \d$`)
 	mountinfo  = pattern.New(`^\d+ \d+ \d+:\d+ \S+ /\S* (?:rw|ro)\S* .*- \S+ \S+ (?:rw|ro)`)
+	// "lsof: WARNING: can't stat() fuse.sshfs file system /mnt/x"
+	lsofWarning = pattern.New(`^lsof: WARNING: can't stat\(\) (\S+) file system (/\S.*)$`)
+	counted     = pattern.New(`^ +\d+ (\S+ on /.* type .*|/\S* .*|\S+ /\S* .*)$`)
+	// "findmnt -rno TARGET,SOURCE,FSTYPE", which prints no heading
+	findmntCommand = pattern.New(`\bfindmnt\s(?:.*\s)?-\w*o[ =]?([A-Z-]+(?:,[A-Z-]+)+)\b`)
 	// tree are what findmnt draws before a target.
 	tree = strings.NewReplacer("├─", "", "└─", "", "│ ", "", "│", "", "|-", "", "`-", "")
 )
 
 func (r *mountReader) line(s string, _ int) {
 	text := strings.TrimSpace(s)
+	if m := counted.FindStringSubmatch(s); m != nil { // of "uniq -c"
+		text = m[1]
+	}
+	if m := findmntCommand.FindStringSubmatch(text); m != nil {
+		r.columns = strings.Split(strings.ToUpper(m[1]), ",")
+		return
+	}
+	if m := lsofWarning.FindStringSubmatch(text); m != nil { // which it writes of any mount that it may not ask
+		r.add(mounts.Mount{MountPoint: m[2], FSType: m[1]})
+		return
+	}
 	switch {
 	case !strings.Contains(text, "/"):
 		r.heading(text)

@@ -85,7 +85,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		marks []string
 	}{
 		{stacks, []string{"+0x", " at ffff"}},
-		{&mountReader{to: x, name: name}, []string{" type ", "rw", " ro"}},
+		{&mountReader{to: x, name: name}, []string{" type ", "rw", " ro", "findmnt", "lsof: WARNING"}},
 		{&diskReader{to: x, name: name}, []string{"%"}},
 		{&processReader{to: x, name: name}, []string{" D", " T", "PID", "ps "}},
 		{&fileReader{to: x, name: name}, []string{"vol_data.json", "(deleted)", "NLINK"}},

@@ -69,6 +69,9 @@ func TestSystemTools(t *testing.T) {
 		{"ps aux, a kernel thread", "root 412 0.3 0.0 0 0 ? D Mar02 91:20 [jbd2/sda2-8]\n", nil},
 		{"ps aux, one that works", "root 1 0.0 0.1 1 1 ? Ss Mar02 4:11 /sbin/init\n1000 812 41.0 0.4 9 2 ? D 09:11 12:20 tar -cf /x .\n", nil},
 
+		{"lsof: a warning", "lsof: WARNING: can't stat() fuse.sshfs file system /mnt/x\n      Output information may be incomplete.\n", []string{"mount  fuse.sshfs /mnt/x"}},
+		{"mount, counted", "$ mount | sort | uniq -c\n   8190 10.0.0.5:/x on " + volume + " type nfs4 (rw,hard)\n", []string{mounted}},
+		{"findmnt, counted", "$ findmnt -rno TARGET,SOURCE,FSTYPE | sort | uniq -c | sort -rn\n   8190 " + volume + " 10.0.0.5:/x nfs4\n      1 /dev devtmpfs devtmpfs\n", []string{mounted, "mount devtmpfs devtmpfs /dev"}},
 		{"ps by threads alone", "$ ps -eLo lwp,stat,wchan:30,comm | grep ' D'\n 812 D rpc_wait_bit_killable umount\n", []string{"task 812 umount D server nfs"}},
 		{"ps by processes and threads", "$ ps -eLo pid,lwp,stat,wchan:30,comm | grep ' D'\n 811 812 D rpc_wait_bit_killable umount\n", []string{"thread 811/812 umount D server nfs"}},
 		{"ps -L, a heading", "LWP STAT WCHAN COMMAND\n812 D rpc_wait_bit_killable umount\n", []string{"task 812 umount D server nfs"}},
