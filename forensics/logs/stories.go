@@ -83,21 +83,15 @@ func (r *Reader) stash(ctx context.Context, l *addedLog) {
 			return
 		case logToRead:
 			l.note(f.entry, f.known)
+			l.stashed += sizeOf(keptOf(f))
 			return
 		}
 		l.note(f.entry, f.known)
-		kept := *f
-		if !f.known { // that it was written is all that counts
-			e := f.entry
-			kept.entry = &entry{
-				Time: e.Time, Origin: strings.Clone(e.Origin), Severity: e.Severity, PID: e.PID, Source: strings.Clone(e.Source), Line: e.Line,
-				Host: strings.Clone(e.Host), HostSure: e.HostSure, API: e.API,
-			}
-		}
-		size := 512 + 2*len(kept.entry.Raw)
+		kept := keptOf(f)
+		size := sizeOf(kept)
 		l.stashed += size
 		r.stashed += size
-		l.found = append(l.found, &kept)
+		l.found = append(l.found, kept)
 		switch {
 		case r.stashed <= stashSize:
 		case l.src.Once:
@@ -109,6 +103,50 @@ func (r *Reader) stash(ctx context.Context, l *addedLog) {
 		}
 	}
 	l.file = r.reader.file(ctx, l.src)
+}
+
+// keptOf is what is kept of a line.
+func keptOf(f *found) *found {
+	kept := *f
+	if !f.known { // that it was written is all that counts
+		e := f.entry
+		kept.entry = &entry{
+			Time: e.Time, Origin: strings.Clone(e.Origin), Severity: e.Severity, PID: e.PID, Source: strings.Clone(e.Source), Line: e.Line,
+			Host: strings.Clone(e.Host), HostSure: e.HostSure, API: e.API,
+		}
+	}
+	return &kept
+}
+
+// sizeOf is about how much memory a kept line takes.
+func sizeOf(f *found) int { return 512 + 2*len(f.entry.Raw) }
+
+// stashAgain reads those of the first logs again, in one go, that are far and for which there was no room, and returns how many logs it
+// has seen to. They come in the order of time, which may be any in their archive: to open each at its turn would mean to read all that
+// stands before it each time.
+func (r *Reader) stashAgain(ctx context.Context, logs []*addedLog) int {
+	n, size := 0, 0
+	batch := map[*addedLog]bool{}
+	for ; n < len(logs); n++ {
+		l := logs[n]
+		if l.state == logStashed {
+			continue
+		}
+		if size += l.stashed; !l.src.Far || size > stashSize {
+			break
+		}
+		batch[l] = true
+	}
+	for _, l := range r.logs { // in the order of the archive
+		if !batch[l] {
+			continue
+		}
+		l.state = logStashed
+		r.reader.tell = func(_ string, f *found) { l.found = append(l.found, keptOf(f)) }
+		l.file = r.reader.file(ctx, l.src)
+	}
+	r.reader.tell = r.teller.tell
+	return n
 }
 
 // tellStashed tells what was kept, in the order of time.
@@ -193,7 +231,11 @@ func (r *Reader) Stories(ctx context.Context, nodes ...string) []Story {
 	}
 	r.teller.settle(logs)
 	r.reader.tell = r.teller.tell
-	for _, l := range logs {
+	ready := 0 // as many logs were seen to
+	for i, l := range logs {
+		if i >= ready && l.state == logToRead {
+			ready = i + r.stashAgain(ctx, logs[i:])
+		}
 		if l.state == logStashed {
 			r.tellOne(l)
 			continue
