@@ -107,7 +107,7 @@ func notRunning(p *forensics.Pass, expected string) forensics.Finding {
 		}},
 	}
 	if seen, _ := p.Evidence.Saw(forensics.SourceProcesses); !seen {
-		f.Confidence, f.ConfidenceWhy = forensics.Likely, "somebody asked systemd; the processes were not read"
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "systemd says so; the processes were not read"
 	}
 	if len(pods) > 0 {
 		f.Severity = forensics.Critical

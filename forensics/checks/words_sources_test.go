@@ -208,7 +208,7 @@ func isSentence(e ast.Expr) bool {
 // compares says whether a call looks for its arguments in a text, or cuts it by them.
 func compares(c *ast.CallExpr) bool {
 	f, ok := c.Fun.(*ast.SelectorExpr)
-	return ok && (called(c, "regexp", f.Sel.Name) ||
+	return ok && (called(c, "regexp", f.Sel.Name) || called(c, "pattern", "New") ||
 		(called(c, "strings", f.Sel.Name) || called(c, "bytes", f.Sel.Name)) && comparing.MatchString(f.Sel.Name))
 }
 

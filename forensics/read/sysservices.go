@@ -17,7 +17,7 @@ import (
 type serviceReader struct {
 	to    *systemText
 	name  string
-	asked bool // the command before, or the heading above, is about the kubelet
+	ours  bool // the command before, or the heading above, is about the kubelet
 	above int  // lines since then
 }
 
@@ -41,14 +41,14 @@ func (r *serviceReader) line(s string, number int) {
 		r.to.kubelet = nil // what is printed later tells what came of it
 	}
 	if m := unitHeading.FindStringSubmatch(text); m != nil {
-		r.asked, r.above = slices.Contains(logs.KubeletUnits, m[1]), 0
+		r.ours, r.above = slices.Contains(logs.KubeletUnits, m[1]), 0
 		return
 	}
 	if ofKubelet.MatchString(text) {
-		r.asked, r.above = true, 0
+		r.ours, r.above = true, 0
 		return
 	}
-	if !r.asked || r.above > nearHeading {
+	if !r.ours || r.above > nearHeading {
 		return
 	}
 	saved := savedAt(r.name, number)

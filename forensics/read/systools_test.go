@@ -181,7 +181,7 @@ func TestStacksInLargeLog(t *testing.T) {
 	text := noise + kernelLines("Apr 03 22:41:19 n1 kernel: ", "INFO: task df:812 blocked for more than 120 seconds.\ntask:df state:D stack:0 pid:812 ppid:1 flags:0x0\n"+trace)
 	f := read.FSFile(fstest.MapFS{"kern.log": {Data: []byte(text), ModTime: time.Date(2026, 4, 4, 0, 0, 0, 0, time.UTC)}}, "kern.log")
 	all, _ := read.Files(t.Context(), read.Options{}, f)
-	if got := shown(&all[0]); len(got) != 1 || got[0] != "thread 812 df D server nfs 120 s" {
+	if got := shown(&all[0]); len(got) != 1 || got[0] != "task 812 df D server nfs 120 s" {
 		t.Errorf("got %q", got)
 	}
 }
