@@ -91,7 +91,7 @@ func incidentCases() []incidentCase {
 		},
 		{
 			id: "kernel-hung-task", kernel: true, message: "INFO: task jbd2/sda1-8:312 blocked for more than 120 seconds.", subject: "process 312", times: 1, once: true,
-			says: "jbd2/sda1-8 (pid 312) has been blocked in the kernel for at least 2 min", miss: "INFO: lockdep is turned off.",
+			says: "jbd2/sda1-8 (task 312) has been blocked in the kernel for at least 2 min", miss: "INFO: lockdep is turned off.",
 		},
 		{
 			id: "kernel-lockup", kernel: true, message: "watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [runc:4711]", subject: "kernel cpu", times: 3, once: true,

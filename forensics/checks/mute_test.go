@@ -33,8 +33,8 @@ var silent = map[string]string{
 	"syncloop-add": "loop", "syncloop-housekeeping": "loop", "syncloop-housekeeping-end": "loop", "syncloop-not-ready": "loop",
 	"syncloop-pleg": "loop", "syncloop-probe": "loop", "syncloop-remove": "loop", "syncloop-restore": "loop",
 	"syncloop-started": "loop", "syncloop-sync": "loop",
-	// Orphaned pods: Story.Orphans has their number, and pod-orphaned reports them.
-	"orphan-removing": "orphans",
+	// The next try after a sandbox that failed: it makes that failure last, see logs/parse_events.go.
+	"sandbox-changed": "step",
 	// A step before what is reported.
 	"eviction-ranked": "step",
 	// Chatter that says little of the node.

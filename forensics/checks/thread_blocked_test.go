@@ -44,7 +44,7 @@ func TestSavedThreads(t *testing.T) {
 		},
 		{
 			"a hung task says what it waits for", task + "[812.330277]  schedule+0x69/0x110\n[812.330284]  xfs_log_force+0x1/0x2 [xfs]\n",
-			"kernel-hung-task", "java (pid 50122) has been blocked in the kernel for at least 2 min in xfs",
+			"kernel-hung-task", "java (task 50122) has been blocked in the kernel for at least 2 min in xfs",
 		},
 		{
 			"a hung task and the server that it waits for", "[800.0] nfs: server 10.61.7.2 not responding, still trying\n" + task + "[812.330277]  schedule+0x69/0x110\n[812.330284]  nfs_start_io_read+0x1c/0x40 [nfs]\n[812.330290]  nfs_file_read+0x71/0xb0 [nfs]\n",
