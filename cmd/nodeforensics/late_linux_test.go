@@ -121,12 +121,12 @@ func checkMaskingWasCut(t *testing.T, command string, o outcome, processes int) 
 func TestLogsThatCannotBeMaskedAreLeftOut(t *testing.T) {
 	story := logs.Story{Events: []logs.Event{{Quotes: []logs.Quote{{Text: "password=hunter2horse"}}}}}
 	a := quietApp(t)
-	if got := a.maskedLogs(story, time.Now()); len(got.Events) > 0 || a.status != exitFailed {
-		t.Errorf("exit status %d with %+v", a.status, got)
+	if got := a.maskedLogs(story, time.Now()); len(got.Events) > 0 || a.status.Load() != exitFailed {
+		t.Errorf("exit status %d with %+v", a.status.Load(), got)
 	}
 	a = quietApp(t)
-	if got := a.maskedLogs(story, time.Now().Add(time.Hour)); len(got.Events) != 1 || strings.Contains(got.Events[0].Quotes[0].Text, "hunter2") || a.status != exitDone {
-		t.Errorf("exit status %d with %+v", a.status, got)
+	if got := a.maskedLogs(story, time.Now().Add(time.Hour)); len(got.Events) != 1 || strings.Contains(got.Events[0].Quotes[0].Text, "hunter2") || a.status.Load() != exitDone {
+		t.Errorf("exit status %d with %+v", a.status.Load(), got)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -71,13 +72,13 @@ func run(args []string, stdout, stderr *os.File) int {
 	if lost := a.out.flush(); lost != nil && !errors.Is(lost, syscall.EPIPE) { // a reader that has gone wants no more
 		a.complain("standard output: %v", lost)
 	}
-	if a.wasInterrupted() && a.status == exitDone {
-		a.status = exitFailed
+	if a.wasInterrupted() && a.status.Load() == exitDone {
+		a.status.Store(exitFailed)
 	}
 	var usage usageError
 	switch {
 	case err == nil:
-		return a.status
+		return int(a.status.Load())
 	case errors.As(err, &usage):
 		a.complain("%v", err)
 		a.err.printf("See: %s --help\n", cmd.CommandPath())
@@ -90,7 +91,7 @@ func run(args []string, stdout, stderr *os.File) int {
 // app is one invocation.
 type app struct {
 	out, err *terminal
-	status   int
+	status   atomic.Int32 // what was given up at the deadline may still fail beside the end of the program
 	left     leftovers
 	signals  interrupts
 	progress progress
@@ -102,7 +103,7 @@ type app struct {
 // complain is warn, and makes the exit status 1; the work goes on.
 func (a *app) complain(format string, args ...any) {
 	a.warn(format, args...)
-	a.status = exitFailed
+	a.status.Store(exitFailed)
 }
 
 // warn prints one line, in which names of the node are safe to look at and secrets are masked.

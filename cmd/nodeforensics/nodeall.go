@@ -340,7 +340,7 @@ func (r *round) finish(ctx context.Context, nodes []string) error {
 		return err
 	}
 	if len(r.failed) > 0 || ctx.Err() != nil {
-		r.status = exitFailed
+		r.status.Store(exitFailed)
 	}
 	r.note("%d of %s examined; reports in %s", stored, text.Plural(len(nodes), "node"), r.dir)
 	if stored == 0 {

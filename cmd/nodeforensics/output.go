@@ -119,10 +119,10 @@ func (a *app) fail(out outputFlags, r report.Report) {
 		switch {
 		case on == failIncomplete:
 			if isIncomplete(r) && !a.lost {
-				a.status = exitFinding
+				a.status.Store(exitFinding)
 			}
-		case a.status == exitDone && slices.ContainsFunc(r.Findings, func(f forensics.Finding) bool { return f.Severity.Rank() >= forensics.Severity(on).Rank() }):
-			a.status = exitFinding
+		case a.status.Load() == exitDone && slices.ContainsFunc(r.Findings, func(f forensics.Finding) bool { return f.Severity.Rank() >= forensics.Severity(on).Rank() }):
+			a.status.Store(exitFinding)
 		}
 	}
 }

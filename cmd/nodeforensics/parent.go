@@ -72,7 +72,7 @@ func (a *app) collectAndDeliver(f flags, began time.Time) error {
 	switch cut := evidence.Collector.Interrupted; {
 	case err != nil:
 		a.complain("%v", err)
-	case cut != "" && a.status == exitDone:
+	case cut != "" && a.status.Load() == exitDone:
 		a.complain("--timeout %v: %s before everything was collected; the report has what was collected", f.timeout, cut)
 	}
 	a.complainOfInputs(f, evidence)

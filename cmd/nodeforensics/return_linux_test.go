@@ -87,7 +87,7 @@ func TestAReportThatCannotGoToADeadMountGoesToMemory(t *testing.T) {
 	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{Files: map[string]string{"out/": ""}})
 	server.Hang()
 	out := filepath.Join(server.MountPoint(), "out")
-	o := finish(t, command(t, "--output-dir", out, "--hung-after", "1s", "--timeout", "5s"))
+	o := finish(t, command(t, "--output-dir", out, "--hung-after", "1s", "--timeout", "10s"))
 	if o.status != exitFailed {
 		t.Errorf("exit status %d, want %d", o.status, exitFailed)
 	}

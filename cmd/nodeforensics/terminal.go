@@ -16,7 +16,8 @@ type terminal struct {
 	tty   bool
 	lines chan string
 	done  chan struct{}
-	once  sync.Once
+	mu    sync.Mutex
+	ended bool // nothing is taken any more
 	err   error // the write that failed; to be read when done is closed
 }
 
@@ -39,6 +40,11 @@ func newTerminal(f *os.File) *terminal {
 }
 
 func (t *terminal) printf(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended {
+		return // work that was given up at the deadline goes on until the program ends
+	}
 	select {
 	case t.lines <- fmt.Sprintf(format, args...):
 	default:
@@ -47,12 +53,21 @@ func (t *terminal) printf(format string, args ...any) {
 
 // flush waits until everything is written, but not for ever, and says why it could not be.
 func (t *terminal) flush() error {
-	t.once.Do(func() { close(t.lines) })
+	t.end()
 	select {
 	case <-t.done:
 		return t.err
 	case <-time.After(patience):
 		return nil
+	}
+}
+
+func (t *terminal) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.ended {
+		t.ended = true
+		close(t.lines)
 	}
 }
 

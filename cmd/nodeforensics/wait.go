@@ -14,6 +14,6 @@ on SIGTERM and SIGINT. It opens no file and listens nowhere.
 
 The image of nodeforensics has no shell and no sleep.`,
 		Example: `  nodeforensics wait`,
-		Run:     func(*cobra.Command, []string) { a.status = waitMain() },
+		Run:     func(*cobra.Command, []string) { a.status.Store(int32(waitMain())) },
 	}
 }
