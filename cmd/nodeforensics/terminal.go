@@ -17,7 +17,7 @@ type terminal struct {
 	lines chan string
 	done  chan struct{}
 	mu    sync.Mutex
-	ended bool // nothing is taken any more
+	ended bool  // nothing is taken any more
 	err   error // the write that failed; to be read when done is closed
 }
 
