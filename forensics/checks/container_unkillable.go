@@ -49,6 +49,12 @@ whose pod is not being deleted belongs to process-unkillable.`,
 				}
 			}
 		}
+		for _, source := range []string{forensics.SourceProcesses, forensics.SourceThreads} {
+			if seen, why := p.Evidence.Saw(source); !seen {
+				p.Unjudged("the %s were not read: %s", source, why)
+				return
+			}
+		}
 	},
 }
 

@@ -38,7 +38,7 @@ ends it, or a condition DiskPressure that lasts for minutes.`,
 	Run: func(p *forensics.Pass) {
 		if seen, why := p.Evidence.Saw(forensics.SourceDisks); !seen {
 			reportFullByLog(p)
-			p.Unjudged("%s", why)
+			p.Unjudged("the disks were not measured: %s", why)
 			return
 		}
 		d := diskview.State(p)

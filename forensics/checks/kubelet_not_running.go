@@ -33,7 +33,10 @@ is a warning: the kubelet may have been disabled on purpose.`,
 	Needs:    []forensics.Need{{forensics.SourceProcesses, forensics.SourceKubelet}},
 	Run: func(p *forensics.Pass) {
 		k := p.Evidence.Kubelet
+		seen, why := p.Evidence.Saw(forensics.SourceProcesses)
 		switch {
+		case !seen && (k == nil || p.Evidence.Collector.PID != 0): // an examination looks for the kubelet among the processes
+			p.Unjudged("the processes were not read: %s", why)
 		case k == nil:
 			return
 		case k.PID == 0 && hidden(p):
@@ -49,21 +52,31 @@ is a warning: the kubelet may have been disabled on purpose.`,
 			nameImpostors(p, &f)
 			p.Report(f)
 		case k.State == "T" || k.State == "t":
-			p.Report(forensics.Finding{
-				Severity: forensics.Critical, Subject: p.Model.KubeletEntity(), Confidence: forensics.Certain,
-				Title: fmt.Sprintf("kubelet is not responding: process %d is stopped (%s)", k.PID, stoppedBy(k.State)),
-				Detail: fmt.Sprintf("Process %d (%s) was stopped by a signal or a debugger (state %s). Its sockets accept connections, and nothing answers.",
-					k.PID, p.Model.KubeletName(), k.State),
-				Effect:        "kubelet is stopped",
-				ConfidenceWhy: "the state letter of the process",
-				Refs:          []forensics.Ref{{Source: forensics.SourceProcesses, Excerpt: fmt.Sprintf("%d state %s", k.PID, k.State)}},
-				Remedies: []forensics.Remedy{remedy.Signal(forensics.Remedy{
-					Action: remedy.ActionResume, Why: "the kubelet continues where it was stopped",
-					OnlyIf: "no debugger traces it (TracerPid in /proc/PID/status is 0)", Risk: "none known",
-				}, k.PID, "-CONT")},
-			})
+			p.Report(stopped(p, k, seen))
 		}
 	},
+}
+
+// stopped is of a kubelet that does not continue by itself. Where the processes were not read, its name is all that is known of it.
+func stopped(p *forensics.Pass, k *kubelet.Instance, read bool) forensics.Finding {
+	f := forensics.Finding{
+		Severity: forensics.Critical, Subject: p.Model.KubeletEntity(), Confidence: forensics.Certain,
+		Title: fmt.Sprintf("kubelet is not responding: process %d is stopped (%s)", k.PID, stoppedBy(k.State)),
+		Detail: fmt.Sprintf("Process %d (%s) was stopped by a signal or a debugger (state %s). Its sockets accept connections, and nothing answers.",
+			k.PID, p.Model.KubeletName(), k.State),
+		Effect:        "kubelet is stopped",
+		ConfidenceWhy: "the state letter of the process",
+		Refs:          []forensics.Ref{{Source: forensics.SourceProcesses, Excerpt: fmt.Sprintf("%d state %s", k.PID, k.State)}},
+	}
+	onlyIf := "no debugger traces it (TracerPid in /proc/PID/status is 0)"
+	if !read {
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the state letter of a process with the name of the kubelet; a process of a pod can have that name"
+		onlyIf = fmt.Sprintf("/proc/%d/exe is the kubelet, and ", k.PID) + onlyIf
+	}
+	f.Remedies = []forensics.Remedy{remedy.Signal(forensics.Remedy{
+		Action: remedy.ActionResume, Why: "the kubelet continues where it was stopped", OnlyIf: onlyIf, Risk: "none known",
+	}, k.PID, "-CONT")}
+	return f
 }
 
 // stoppedBy says what stopped a process, by its state letter.

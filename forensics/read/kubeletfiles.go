@@ -8,11 +8,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/nodeforensics/nodeforensics/internal/pattern"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // maxKubeletFile bounds what the kubelet serves about its configuration and its disks, in bytes: a node with 500 pods has 3 MB.

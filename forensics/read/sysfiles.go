@@ -6,12 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nodeforensics/nodeforensics/internal/pattern"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
@@ -24,8 +23,9 @@ type fileReader struct {
 }
 
 var (
-	// "filebeat  31002  root  9w  REG  8,1  118489120768  0  2883611 /var/log/x (deleted)"; NLINK only with +L.
-	deletedOpen = pattern.New(`^(\S+)\s+(\d+)\s+(?:\d+\s+)?\S.*\s(\d+)[urw]\S*\s+REG\s+\S+\s+(\d+)\s+(?:0\s+)?(\d+)\s+(/.*?)(?: \(deleted\))?$`)
+	// "filebeat  31002  root  9w  REG  8,1  118489120768  0  2883611 /var/log/x (deleted)"; NLINK only with +L. Either of the two says that
+	// the file is deleted.
+	deletedOpen = pattern.New(`^(\S+)\s+(\d+)\s+(?:\d+\s+)?\S.*\s(\d+)([urw])\S*\s+REG\s+\S+\s+(\d+)\s+(?:(0)\s+)?(\d+)\s+(/.*?)( \(deleted\))?$`)
 	csiVolume   = pattern.New(`/volumes/kubernetes\.io~csi/([^/\s:'"]+)(/[^\s:'"]*)?`)
 )
 
@@ -85,19 +85,20 @@ type csiLeftover struct {
 // deleted notes a deleted file that a process has open.
 func (r *fileReader) deleted(text string) {
 	m := deletedOpen.FindStringSubmatch(text)
-	if m == nil || len(r.to.deleted) >= mostSaved {
+	if m == nil || m[6]+m[9] == "" || len(r.to.deleted) >= mostSaved {
 		return
 	}
-	size, err := strconv.ParseInt(m[4], 10, 64)
-	if err != nil {
-		return
+	name := m[8]
+	size, err := strconv.ParseInt(m[5], 10, 64)
+	if err != nil || strings.HasPrefix(name, "/dev/shm/") || strings.HasPrefix(name, "/memfd:") {
+		return // or in memory
 	}
-	inode, _ := strconv.ParseUint(m[5], 10, 64)
-	same := func(d holders.DeletedFile) bool { return d.Inode == inode && d.Path == m[6] }
+	inode, _ := strconv.ParseUint(m[7], 10, 64)
+	same := func(d holders.DeletedFile) bool { return d.Inode == inode && d.Path == name }
 	if slices.ContainsFunc(r.to.deleted, same) {
-		return
+		return // by another descriptor
 	}
-	r.to.deleted = append(r.to.deleted, holders.DeletedFile{PID: atoi(m[2]), FD: atoi(m[3]), Path: m[6], Inode: inode, SizeBytes: size, AllocatedBytes: size, Written: true})
+	r.to.deleted = append(r.to.deleted, holders.DeletedFile{PID: atoi(m[2]), FD: atoi(m[3]), Path: name, Inode: inode, SizeBytes: size, AllocatedBytes: size, Written: m[4] != "r"})
 	r.to.owners = append(r.to.owners, procs.Process{PID: atoi(m[2]), Comm: m[1], State: "S", UID: -1})
 	r.to.saw(forensics.SourceHolders, r.name)
 }
@@ -118,7 +119,9 @@ func (x *systemText) addFiles(e *forensics.Evidence) {
 			x.deleted[i].Device = "/"
 		}
 	}
-	e.MountUse = &forensics.MountUse{Deleted: x.deleted}
+	e.MountUse = &forensics.MountUse{
+		Holders: []holders.Holder{}, Unseen: []string{"all that lsof does not list"}, Kernel: []holders.KernelUser{}, Deleted: x.deleted,
+	}
 	if len(e.Processes) == 0 {
 		e.Processes = x.owners
 	}

@@ -3,6 +3,7 @@ package read_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -172,6 +173,30 @@ func TestSystemToolsOfFiles(t *testing.T) {
 		if !got.Used {
 			t.Errorf("%s was not used: %v", got.Name, got.Err)
 		}
+	}
+}
+
+// TestDeletedFiles: lsof says it by the number of links, or behind the name. A user's number is neither.
+func TestDeletedFiles(t *testing.T) {
+	text := `# lsof -nPl
+COMMAND    PID USER  FD   TYPE DEVICE     SIZE/OFF    NODE NAME
+filebeat 31002 0     9w   REG  8,1    118489120768 2883611 /var/log/live.log
+filebeat 31002 0    10w   REG  8,1    118489120768 2883612 /var/log/gone.log (deleted)
+java     31003 0    11u   REG  0,24        1048576      77 /dev/shm/ring (deleted)
+# lsof -nP +L1
+COMMAND    PID USER  FD   TYPE DEVICE     SIZE/OFF NLINK    NODE NAME
+java     31004 root  12r  REG  8,1      2147483648     0 2883613 /var/log/read.log
+`
+	all, _ := read.Files(t.Context(), read.Options{}, read.FSFile(fstest.MapFS{"lsof.txt": {Data: []byte(text)}}, "lsof.txt"))
+	var got []string
+	for _, d := range all[0].MountUse.Deleted {
+		got = append(got, fmt.Sprintf("%d %d %s %d %v", d.PID, d.FD, d.Path, d.SizeBytes, d.Written))
+	}
+	if want := []string{"31002 10 /var/log/gone.log 118489120768 true", "31004 12 /var/log/read.log 2147483648 false"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	if len(all[0].MountUse.Unseen) == 0 {
+		t.Error("what lsof did not list counts as not there")
 	}
 }
 
