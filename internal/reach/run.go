@@ -2,6 +2,7 @@ package reach
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // errTooMuch says that a command writes more than is taken.
@@ -26,7 +29,7 @@ type failure struct {
 func (f *failure) Error() string {
 	switch {
 	case f.words != "":
-		return f.words
+		return brief(f.words)
 	case f.status > 0:
 		return fmt.Sprintf("exit status %d", f.status)
 	}
@@ -34,6 +37,25 @@ func (f *failure) Error() string {
 }
 
 func (f *failure) Unwrap() error { return f.err }
+
+// kubeletError is what kubectl says if the API server could not reach the kubelet of a pod: with the URL that it asked, or, from
+// older API servers, "error dialing backend: dial tcp 10.0.0.1:10250: connect: connection refused".
+var kubeletError = pattern.New(`^error (?:sending request: \w+ "https?://([^/" ]+)[^"]*"|dialing backend): (?:dial tcp (\S+): (?:connect: )?)?`)
+
+// brief is what kubectl said without what it repeats: the kubelet, and why it could not be reached.
+func brief(words string) string {
+	words = strings.TrimPrefix(strings.TrimPrefix(words, "error: "), "Error from server: ")
+	words = strings.TrimPrefix(words, "Internal error occurred: ")
+	m := kubeletError.FindStringSubmatch(words)
+	if m == nil {
+		return words
+	}
+	kubelet := cmp.Or(m[2], m[1])
+	if kubelet != "" {
+		kubelet = " at " + kubelet
+	}
+	return "no answer from the kubelet" + kubelet + ": " + words[len(m[0]):]
+}
 
 // run starts a command and waits until it ends or the time is up. Then it is killed with all processes that it has started.
 func run(ctx context.Context, limit time.Duration, args []string, in io.Reader, out io.Writer, most int64) error {
