@@ -34,6 +34,8 @@ func (e *examination) debug(ctx context.Context) (string, error) {
 	err = runBoth(ctx, askLimit, args, nil, said, mostWords, words)
 	pod := debugName.FindString(string(said.text) + "\n" + string(words.text))
 	switch {
+	case err != nil && refused(err): // kubectl names the pod before it asks for it
+		return "", err
 	case pod != "":
 	case err == nil || ctx.Err() != nil:
 		e.result.Left = append(e.result.Left, "possibly a debug pod: kubectl get pods --namespace=default --field-selector=spec.nodeName="+e.node)
@@ -57,6 +59,14 @@ func (e *examination) debug(ctx context.Context) (string, error) {
 	e.say("using %s", name)
 	return name, e.bring(ctx, direct(e.inPod(p, p.Spec.Containers[0].Name)), nil)
 }
+
+// refused says whether the API server refused to make an object.
+func refused(err error) bool {
+	var f *failure
+	return errors.As(err, &f) && refusal.MatchString(f.words)
+}
+
+var refusal = pattern.New(`^(?:error: )?Error from server \((?:Forbidden|Invalid|BadRequest|NotFound|Unauthorized|MethodNotAllowed)\): `)
 
 // deletePod deletes a debug pod, also when the caller does not want to wait any longer.
 func (e *examination) deletePod(pod string) {

@@ -76,7 +76,8 @@ type volume struct {
 // Name is NAMESPACE/POD.
 func (p *Pod) Name() string { return p.Metadata.Namespace + "/" + p.Metadata.Name }
 
-// usable says why no command can run in a container, or why what runs there would not see the node.
+// usable says why no command can run in a container, or why what runs there would not see the node. A pod that is being deleted is
+// used: a kubelet that hangs never ends it, and starts none in its place.
 func (p *Pod) usable(c container) error {
 	running := slices.ContainsFunc(p.Status.ContainerStatuses, func(s struct {
 		Name  string `json:"name"`
@@ -88,8 +89,6 @@ func (p *Pod) usable(c container) error {
 		return s.Name == c.Name && s.State.Running != nil
 	})
 	switch {
-	case p.Metadata.DeletionTimestamp != "":
-		return errors.New("it is being deleted")
 	case p.Status.Phase != "Running":
 		return fmt.Errorf("its phase is %q, not Running", p.Status.Phase)
 	case !running:
@@ -183,6 +182,13 @@ func (p *Pod) places(c container) (dirs []string) {
 	return dirs
 }
 
+// stayingFirst puts pods that are being deleted behind the others.
+func stayingFirst(pods []*Pod) []*Pod {
+	return slices.SortedStableFunc(slices.Values(pods), func(a, b *Pod) int {
+		return strings.Compare(a.Metadata.DeletionTimestamp, b.Metadata.DeletionTimestamp)
+	})
+}
+
 // maxOffers is how many pods are offered.
 const maxOffers = 3
 
@@ -193,7 +199,7 @@ func offers(pods []*Pod) (names []string) {
 		limit int64
 	}
 	var found []offer
-	for _, p := range pods {
+	for _, p := range stayingFirst(pods) {
 		c, err := p.container("")
 		if err != nil || p.usable(c) != nil || p.privileged(c) != nil || p.servesVolumes(c) {
 			continue

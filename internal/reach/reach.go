@@ -182,7 +182,7 @@ func (e *examination) daemonSet(ctx context.Context) (string, error) {
 		return "", err
 	}
 	why := errors.New("no pod of nodeforensics runs on the node; nodeforensics install prints the DaemonSet")
-	for _, p := range pods {
+	for _, p := range stayingFirst(pods) {
 		name := "DaemonSet, pod " + p.Name()
 		if err := p.usable(p.Spec.Containers[0]); err != nil {
 			why = fmt.Errorf("pod %s: %w", p.Name(), err)

@@ -214,6 +214,26 @@ func TestDaemonSetFirst(t *testing.T) {
 	}
 }
 
+// TestDaemonSetOfANodeThatHangs is what a rollout leaves there: the old pod is being deleted and runs, the new one is not started.
+func TestDaemonSetOfANodeThatHangs(t *testing.T) {
+	o, log := cluster(
+		t,
+		rule{Words: []string{"get pods", "--selector=" + DaemonSetLabel}, Stdout: listOf(
+			t,
+			pod("nodeforensics", "old", func(p, _ map[string]any) {
+				p["metadata"].(map[string]any)["deletionTimestamp"] = "2026-11-22T00:00:00Z"
+			}),
+			pod("nodeforensics", "new", func(p, _ map[string]any) { p["status"] = map[string]any{"phase": "Pending"} }),
+		)},
+		rule{Words: []string{"exec", "old", Program + " version"}, Stdout: "nodeforensics"},
+		rule{Words: []string{"exec", "old -- " + Program + " --output=json"}, Stdout: "the report"},
+	)
+	out, result, err := examine(t, o)
+	if err != nil || out != "the report" || result.Way != "DaemonSet, pod nodeforensics/old" {
+		t.Errorf("%q %+v %v\n%s", out, result, err, log())
+	}
+}
+
 // TestVia uses a pod that runs, and a real shell: the program is sent, checked, started and removed.
 func TestVia(t *testing.T) {
 	agent := func(change func(p, c map[string]any)) rule {
@@ -346,7 +366,7 @@ func TestDebug(t *testing.T) {
 	}{
 		"works":        {rules: []rule{ready, made, started, get, deleted, onNode}},
 		"does not run": {rules: []rule{ready, made, {Words: []string{"wait pod/"}, Stderr: "error: timed out waiting for the condition on pods/x\n", Status: 1}, deleted}, want: "did not start"},
-		"forbidden":    {rules: []rule{ready, {Words: []string{"debug"}, Stderr: "Error from server (Forbidden): violates PodSecurity\n", Status: 1}}, want: "PodSecurity"},
+		"forbidden":    {rules: []rule{ready, {Words: []string{"debug"}, Stderr: "Creating debugging pod node-debugger-node-1-x7z2q with container main on node node-1.\nError from server (Forbidden): violates PodSecurity\n", Status: 1}}, want: "PodSecurity"},
 		"no node":      {rules: []rule{{Words: []string{"get node"}, Stderr: "Error from server (NotFound): nodes \"node-1\" not found\n", Status: 1}}, want: "not found"},
 		"not deleted":  {rules: []rule{ready, made, {Words: []string{"wait pod/"}, Status: 1}, {Words: []string{"delete"}, Status: 1}}, want: "did not start", left: true},
 	} {
