@@ -3,11 +3,13 @@ package checks
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
 // manyZombies is the number of zombies of one parent from which they are a leak.
@@ -24,7 +26,9 @@ Two typical causes: a container whose first process is no init and gets exec pro
 blocked. In the second case the zombies are only a symptom.
 
 A zombie with a thread that is still alive belongs to process-unkillable. Children of a process outside of the examined PID
-namespace are not judged: the namespace shows them all with parent 0.`,
+namespace are not judged: the namespace shows them all with parent 0.
+
+Of ps(1) and top(1), a count of all zombies and the parent of those that are listed is enough, if it is one parent.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
@@ -37,7 +41,9 @@ namespace are not judged: the namespace shows them all with parent 0.`,
 			if process.State != "Z" || alive[process.PID] {
 				continue
 			}
-			if children[process.PPID]++; children[process.PPID] == manyZombies {
+			before := children[process.PPID]
+			children[process.PPID] += 1 + process.Alike
+			if before < manyZombies && children[process.PPID] >= manyZombies {
 				order = append(order, process.PPID)
 			}
 		}
@@ -60,6 +66,9 @@ func zombieFinding(p *forensics.Pass, parent, count int) forensics.Finding {
 		Detail: fmt.Sprintf("%s is their parent. A zombie occupies only its process id.", findings.Capital(findings.ProcessName(p, parent))),
 		Refs:   []forensics.Ref{{Source: fmt.Sprintf("%s:%d", forensics.SourceProcesses, parent), Excerpt: fmt.Sprintf("%d children in state Z", count)}},
 	}
+	if counted(p, parent) {
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "by what ps printed: the number of zombies, and the parent of those that it lists"
+	}
 	for _, t := range p.Evidence.Threads {
 		if t.PID == parent && !t.Gone {
 			f.Because = append(f.Because, forensics.ThreadEntity(t))
@@ -73,9 +82,21 @@ func zombieFinding(p *forensics.Pass, parent, count int) forensics.Finding {
 	return f
 }
 
+// counted says whether the zombies of a parent were only counted.
+func counted(p *forensics.Pass, parent int) bool {
+	return slices.ContainsFunc(p.Evidence.Processes, func(z procs.Process) bool { return z.PPID == parent && z.PID < 0 })
+}
+
 // reapRemedy is how zombies are removed: by a parent that waits for them.
 func reapRemedy(p *forensics.Pass, parent int) forensics.Remedy {
-	if process, _ := p.Model.Process(parent); parent == 1 || process.Kernel {
+	switch process, _ := p.Model.Process(parent); {
+	case counted(p, parent): // in a text, which may be old
+		return forensics.Remedy{
+			Action: remedy.ActionLook, Command: []string{"ps", "-o", "pid,ppid,stat,lstart,cgroup,args", "-p", strconv.Itoa(parent)},
+			Why:  "shows which container or service the parent belongs to. When the parent has ended, init reaps its children. In a container, an init process (tini, shareProcessNamespace) prevents new zombies",
+			Risk: "none: read-only",
+		}
+	case parent == 1 || process.Kernel:
 		proc := fmt.Sprintf("/proc/%d/", parent)
 		return forensics.Remedy{
 			Action: remedy.ActionLook, Command: []string{"cat", proc + "status", proc + "wchan"},

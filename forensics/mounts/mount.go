@@ -50,6 +50,9 @@ type Mount struct {
 	// SuperOptions are the options of the superblock, escapes kept: a comma within a value is "\054", and stays
 	// apart from those between the options.
 	SuperOptions string `json:"super_options,omitempty"`
+	// Alike is how many more rows of a table that has no ids (mount, findmnt, /proc/mounts) show the same mount on the same mount point, if those
+	// are mounts of their own. It is 0 in mountinfo, where each has its id.
+	Alike int `json:"alike,omitempty"`
 }
 
 // A Table is the mounts of one mount namespace, in the order of the kernel.

@@ -40,4 +40,7 @@ type Process struct {
 	// Identity is there for the processes that were examined in detail; see [Process.OfNode].
 	Identity *Identity `json:"identity,omitempty"`
 	Kernel   bool      `json:"kernel,omitempty"` // a kernel thread
+	// Alike is how many more processes differ from this one in nothing but the pid, if a text has only counted them. Their PID is negative: the
+	// kernel's are not in the text.
+	Alike int `json:"alike,omitempty"`
 }

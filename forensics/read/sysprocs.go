@@ -17,6 +17,7 @@ import (
 // A processRow is one line of ps(1).
 type processRow struct {
 	pid, tid int
+	ppid     int    // 0 where the listing has none
 	ofThread bool   // pid is that of a thread, which may be another one than the first of its process
 	state    string // "D+", "Ssl"
 	wchan    string
@@ -156,6 +157,8 @@ func (r *processReader) row(text string, number int) bool {
 				return false
 			}
 			row.pid, pid = n, true
+		case "PPID":
+			row.ppid = atoi(word)
 		case "TID", "LWP", "SPID":
 			row.tid = atoi(word)
 		case "STAT", "S", "STATE":
@@ -186,8 +189,11 @@ func (r *processReader) row(text string, number int) bool {
 	if row.ofThread = !pid && row.tid != 0 || r.threads && row.tid == 0; !pid {
 		row.pid = row.tid
 	}
-	if row.pid != 0 && row.state != "" {
+	switch z := &r.to.zombies; {
+	case row.pid != 0 && row.state != "":
 		r.add(row, number)
+	case row.pid != 0 && len(row.args) > 0 && len(z.names) < mostSaved:
+		z.names = append(z.names, row)
 	}
 	return row.pid != 0
 }
@@ -201,6 +207,10 @@ func longer(etime string) bool {
 func (r *processReader) add(row processRow, number int) {
 	if row.comm() == "ps" || row.comm() == "grep" || row.comm() == "awk" || len(r.to.rows) >= 10*mostSaved {
 		return
+	}
+	if row.state[0] == 'Z' && row.ppid != 0 {
+		r.to.zombies.add(procs.Process{PID: row.pid, PPID: row.ppid})
+		r.to.saw(forensics.SourceProcesses, r.name)
 	}
 	row.saved, row.text, row.table = savedAt(r.name, number), r.name, r.tables
 	r.to.rows = append(r.to.rows, row)

@@ -73,11 +73,24 @@ func (x *systemText) found(k *kubelet.Instance, name string) {
 	x.saw(forensics.SourceKubelet, name)
 }
 
-// stopped finds a kubelet among the processes of a listing that a signal or a debugger has stopped.
+// stopped finds a kubelet among the processes of a listing that a signal or a debugger has stopped. Where another one runs, it may be that of a
+// cluster within a container; and so may it where the listing has only processes that are stopped or blocked, among them others.
 func (x *systemText) stopped() *kubelet.Instance {
+	last := map[int]processRow{} // a process that is listed twice may have continued
 	for _, row := range x.rows {
-		if state := row.state[:1]; row.comm() == "kubelet" && (state == "T" || state == "t") {
-			x.found(&kubelet.Instance{PID: row.pid, State: state}, row.text)
+		if row.comm() == "kubelet" {
+			last[row.pid] = row
+		}
+	}
+	for pid, row := range last {
+		others, moving := false, false
+		for _, r := range x.rows {
+			if ofTable := r.text == row.text && r.table == row.table; len(last) == 1 && ofTable {
+				others, moving = others || r.comm() != "kubelet", moving || !strings.ContainsAny(r.state[:1], "DTtZ")
+			}
+		}
+		if len(last) == 1 && (moving || !others) && strings.ContainsAny(row.state[:1], "Tt") {
+			x.found(&kubelet.Instance{PID: pid, State: row.state[:1]}, row.text)
 		}
 	}
 	if x.kubelet != nil && x.kubelet.PID < 0 { // the listing did not name it

@@ -44,6 +44,7 @@ type systemText struct {
 	// kubelet is one that does not run, frozen are cgroups of pods.
 	kubelet *kubelet.Instance
 	frozen  []runtimes.PodCgroup
+	zombies zombies
 	// seen are the sorts of output that were found, by source, with the name of the first text.
 	seen map[string]string
 }
@@ -63,6 +64,7 @@ func (x *systemText) take(y *systemText) {
 	}
 	x.leftovers, x.deleted, x.owners = append(x.leftovers, y.leftovers...), append(x.deleted, y.deleted...), append(x.owners, y.owners...)
 	x.kubelet, x.frozen = cmp.Or(x.kubelet, y.kubelet), append(x.frozen, y.frozen...)
+	x.zombies.take(y.zombies)
 	for source, name := range y.seen {
 		x.saw(source, name)
 	}
@@ -88,6 +90,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{&mountReader{to: x, name: name}, []string{" type ", "rw", " ro", "findmnt", "lsof: WARNING"}},
 		{&diskReader{to: x, name: name}, []string{"%"}},
 		{&processReader{to: x, name: name}, []string{" D", " T", "PID", "ps "}},
+		{&zombieReader{to: x, name: name}, []string{"zombie", "defunct", "Z"}},
 		{&fileReader{to: x, name: name}, []string{"vol_data.json", "(deleted)", "NLINK"}},
 		{&serviceReader{to: x, name: name}, []string{"kubelet", "k3s", "rke2"}},
 		{&freezerReader{to: x, name: name}, []string{"FROZEN"}},
@@ -175,6 +178,7 @@ func (x *systemText) addTo(e *forensics.Evidence) {
 	}
 	x.addThreads(e)
 	x.addServers(e)
+	x.addZombies(e)
 	x.addFiles(e)
 	if k := x.stopped(); e.Kubelet == nil && k != nil {
 		e.Kubelet = k

@@ -1,0 +1,207 @@
+package read
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
+)
+
+// zombies are what texts say of processes in state Z.
+type zombies struct {
+	total int             // by the last count of all
+	of    map[int]int     // by parent, where that was counted
+	rows  []procs.Process // that are listed with their parent
+	seen  map[int]bool    // their pids
+	names []processRow    // processes that are listed without a state
+}
+
+// take adds what another text has; the counts of the last one hold.
+func (z *zombies) take(y zombies) {
+	if y.total > 0 {
+		z.total = y.total
+	}
+	if len(y.of) > 0 {
+		z.of = y.of
+	}
+	for _, p := range y.rows {
+		z.add(p)
+	}
+	z.names = append(z.names, y.names...)
+}
+
+const (
+	// manyZombies are as many as a check reports, and fewListed how many a listing shows at least that tells whose the others are.
+	manyZombies, fewListed = 100, 4
+)
+
+// A zombieReader reads how many zombies there are, by the head of top(1) or by what a command has counted of ps(1), and how many
+// each parent has.
+type zombieReader struct {
+	to      *systemText
+	name    string
+	columns []string // of what "uniq -c" counts
+	all     bool     // they are zombies, as the command has selected
+	number  bool     // a number follows: that of all zombies
+	rows    int      // since the command
+}
+
+var (
+	topZombies = pattern.New(`^(?:Tasks|Threads): .*\b(\d+) zombie`)
+	// selectsZ is how a command selects zombies: by the column STAT, or by what ps writes behind their names.
+	selectsZ  = pattern.New(`\[?d\]?efunct|\^\s*\[?Z|["']Z|-\w*w\w*\s+Z\b`)
+	inverted  = pattern.New(`^\s*grep\s+(?:-\w+\s+)*-\w*v`)
+	awkPrint  = pattern.New(`\bprint\b([^}]*)`)
+	awkField  = pattern.New(`\$(\d)`)
+	countOnly = pattern.New(`^\d{1,7}$`)
+	// zombieRow is one of "ps -ef": UID PID PPID C STIME TTY TIME CMD.
+	zombieRow = pattern.New(`^\S+\s+(\d+)\s+(\d+)\s+\d+\s+\S+\s+\S+\s+[\d:-]+\s+\[(.*)\] <defunct>$`)
+)
+
+func (r *zombieReader) line(s string, _ int) {
+	text := strings.TrimSpace(s)
+	if m := topZombies.FindStringSubmatch(text); m != nil {
+		r.count(atoi(m[1]))
+		return
+	}
+	if strings.Contains(text, "ps ") && strings.Contains(text, "|") {
+		r.command(text)
+		return
+	}
+	if m := zombieRow.FindStringSubmatch(text); m != nil {
+		r.to.zombies.add(procs.Process{PID: atoi(m[1]), PPID: atoi(m[2])})
+		r.to.saw(forensics.SourceProcesses, r.name)
+		return
+	}
+	switch r.rows++; {
+	case r.number:
+		if r.number = false; countOnly.MatchString(text) {
+			r.count(atoi(text))
+		}
+	case r.columns != nil && !r.counted(strings.Fields(text)):
+		r.columns = nil
+	}
+}
+
+// count notes the number of all zombies. Where they are few, what was seen before is over.
+func (r *zombieReader) count(n int) {
+	if r.to.zombies.total = n; n < manyZombies {
+		r.to.zombies.of, r.to.zombies.rows, r.to.zombies.seen = nil, nil, nil
+	}
+	r.to.saw(forensics.SourceProcesses, r.name)
+}
+
+// command learns from a command line what is printed below it.
+func (r *zombieReader) command(text string) {
+	stages := strings.Split(strings.TrimRight(text, " ;`"), "|")
+	last := strings.TrimSpace(stages[len(stages)-1])
+	r.columns, r.rows = nil, 0
+	r.all = slices.ContainsFunc(stages[1:], func(s string) bool { return selectsZ.MatchString(s) && !inverted.MatchString(s) })
+	r.number = r.all && (strings.HasPrefix(last, "grep -c") || strings.HasPrefix(last, "wc -l"))
+	m := psCommand.FindStringSubmatch(stages[0])
+	if m == nil || !strings.Contains(text, "uniq -c") {
+		return
+	}
+	columns := strings.Split(strings.ToUpper(m[1]), ",")
+	for i := range columns {
+		columns[i] = strings.TrimRight(columns[i], ":=0123456789")
+	}
+	for _, s := range stages[1:] {
+		p := awkPrint.FindStringSubmatch(s)
+		if p == nil {
+			continue
+		}
+		var chosen []string
+		for _, f := range awkField.FindAllStringSubmatch(p[1], -1) {
+			if n := atoi(f[1]); n >= 1 && n <= len(columns) {
+				chosen = append(chosen, columns[n-1])
+			}
+		}
+		columns = chosen
+	}
+	r.columns = columns
+}
+
+// counted reads a row of "uniq -c": a number, and the columns.
+func (r *zombieReader) counted(words []string) bool {
+	if len(words) < 2 || len(words) <= min(len(r.columns), 2) || !countOnly.MatchString(words[0]) {
+		return false
+	}
+	n, parent, dead := atoi(words[0]), 0, r.all
+	for i, c := range r.columns[:min(len(r.columns), len(words)-1)] {
+		switch word := words[i+1]; {
+		case isState(c) && !psState.MatchString(word), c == "PPID" && !countOnly.MatchString(word):
+			return false
+		case isState(c):
+			dead = word[0] == 'Z'
+		case c == "PPID":
+			parent = atoi(word)
+		}
+	}
+	z := &r.to.zombies
+	switch {
+	case !dead:
+	case !slices.Contains(r.columns, "PPID"):
+		if slices.ContainsFunc(r.columns, isState) {
+			r.count(n)
+		}
+	case len(z.of) < mostSaved:
+		if z.of == nil || r.rows == 1 {
+			z.of = map[int]int{}
+		}
+		z.of[parent] += n
+		r.to.saw(forensics.SourceProcesses, r.name)
+	}
+	return true
+}
+
+// add notes one that is listed.
+func (z *zombies) add(p procs.Process) {
+	if z.seen == nil {
+		z.seen = map[int]bool{}
+	}
+	if len(z.rows) < 10*mostSaved && !z.seen[p.PID] {
+		z.seen[p.PID] = true
+		z.rows = append(z.rows, p)
+	}
+}
+
+// parent is that of all zombies that are listed; 0 where they have several, or are too few to tell.
+func (z *zombies) parent() int {
+	if len(z.rows) < fewListed || slices.ContainsFunc(z.rows, func(p procs.Process) bool { return p.PPID != z.rows[0].PPID }) {
+		return 0
+	}
+	return z.rows[0].PPID
+}
+
+// addZombies adds the zombies where a parent has many, and the parent. Those that were only counted have no pids.
+func (x *systemText) addZombies(e *forensics.Evidence) {
+	z, list := x.zombies, []procs.Process{}
+	if len(e.Processes) > 0 {
+		return
+	}
+	of := z.of
+	if parent := z.parent(); len(of) == 0 && parent != 0 {
+		of = map[int]int{parent: max(z.total, len(z.rows))}
+	} else if len(of) == 0 {
+		of = map[int]int{}
+		for _, p := range z.rows {
+			of[p.PPID]++
+		}
+	}
+	for _, parent := range slices.Sorted(maps.Keys(of)) {
+		if of[parent] < manyZombies {
+			continue
+		}
+		list = append(list, procs.Process{PID: -len(list) - 1, PPID: parent, State: "Z", UID: -1, Command: []string{}, Alike: of[parent] - 1})
+		for _, row := range slices.Concat(x.rows, z.names) {
+			if row.pid == parent && !slices.ContainsFunc(list, func(p procs.Process) bool { return p.PID == parent }) {
+				list = append(list, procs.Process{PID: parent, Comm: row.comm(), State: strings.TrimRight(row.state, "<NLsl+W"), UID: -1, Command: row.args})
+			}
+		}
+	}
+	e.Processes = append(e.Processes, list...)
+}
