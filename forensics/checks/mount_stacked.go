@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/unmounts"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -24,10 +25,24 @@ the volume is unmounted and fails to remove the directory, and writes may have g
 
 Left out is what is normal: an autofs mount below the file system that it mounted; the kubelet's directory bind-mounted onto
 itself to make it shared; the duplicates that the kernel then makes of all mounts below it. Such duplicates have two different
-parents, and one umount removes both.`,
+parents, and one umount removes both.
+
+A table without ids (mount, findmnt, /proc/mounts) does not show parents. There, rows that differ in nothing count, unless all mounts of the
+kubelet are there equally often.`,
 	Severity: forensics.Warning,
-	Needs:    []forensics.Need{{forensics.SourceMounts}, {forensics.SourceKubelet}},
+	Needs:    []forensics.Need{{forensics.SourceMounts}},
 	Run: func(p *forensics.Pass) {
+		for _, m := range p.Evidence.Mounts.Mounts {
+			if uid, _ := forensics.PodOf(m.MountPoint); m.Alike > 0 && (uid != "" || unmounts.StagedPath.MatchString(m.MountPoint)) {
+				p.ReportAlike(m.Alike, func(n int) string {
+					return fmt.Sprintf("%d mount points have %s stacked on each", n, text.Plural(m.Alike+1, "mount"))
+				}, countedStack(p, m))
+			}
+		}
+		if seen, why := p.Evidence.Saw(forensics.SourceKubelet); !seen {
+			p.Unjudged("the directory of the kubelet is not known: %s", why)
+			return
+		}
 		index := p.Model.Host()
 		done := map[string]bool{}
 		for _, m := range p.Evidence.Mounts.Mounts {
@@ -87,16 +102,29 @@ func reportStack(p *forensics.Pass, stack []mounts.Mount) {
 	}, f)
 }
 
+// countedStack is of a table without ids that shows a mount more than once.
+func countedStack(p *forensics.Pass, m mounts.Mount) forensics.Finding {
+	f := stackedFinding(p, []mounts.Mount{m})
+	f.Confidence, f.ConfidenceWhy = forensics.Likely, "the table has that many alike rows; it does not show which mount is on which"
+	f.Remedies = append([]forensics.Remedy{incident.Look("shows the mounts with their ids, and then the ids of their parents. Mounts with two different parents are duplicates that the kernel "+
+		"made, and one umount removes both", "grep", "-F", "-e", m.MountPoint, "/proc/self/mountinfo")}, f.Remedies...)
+	return f
+}
+
 func stackedFinding(p *forensics.Pass, stack []mounts.Mount) forensics.Finding {
 	upper := stack[len(stack)-1]
 	at := upper.MountPoint
 	if uid, volume := forensics.PodOf(at); volume != "" {
 		at = "volume " + path.Base(volume) + " of " + podInTitle(p, uid)
 	}
+	n := len(stack) + upper.Alike
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.MountEntity(stack[0].ID), Confidence: forensics.Certain, ConfidenceWhy: "read from the mount table",
-		Title:  fmt.Sprintf("%s are stacked on %s", text.Plural(len(stack), "mount"), at),
+		Title:  fmt.Sprintf("%s are stacked on %s", text.Plural(n, "mount"), at),
 		Detail: fmt.Sprintf("The mount point is %s. Only the topmost mount is visible: mount %d (%s).", upper.MountPoint, upper.ID, fsfamily.Label(upper.FSType, upper.Source)),
+	}
+	if upper.ID < 0 {
+		f.Detail = fmt.Sprintf("The mount point is %s. Only the topmost mount is visible (%s).", upper.MountPoint, fsfamily.Label(upper.FSType, upper.Source))
 	}
 	if uid, _ := forensics.PodOf(upper.MountPoint); uid != "" {
 		f.Pods = []string{uid}

@@ -18,7 +18,20 @@ type mountReader struct {
 	name string
 	// columns are those of findmnt, if a heading named them.
 	columns []string
+	// table counts the tables, and last is the line of the last row. Several says that the command lists more than one namespace or node.
+	table, last int
+	several     bool
+	number      int // of the line, and how many alike rows uniq has counted there
+	times       int
 }
+
+// A mountRow is how often a mount stands in one table.
+type mountRow struct {
+	point, source, fsType string
+}
+
+// mountTables are the rows of the tables that have no ids.
+type mountTables []map[mountRow]int
 
 var (
 	// "10.0.0.5:/export on /mnt type nfs4 (rw,relatime,…)"
@@ -27,18 +40,25 @@ var (
 	procMounts = pattern.New(`^(\S+) (/\S*) ([a-z][\w.-]*) ((?:rw|ro)(?:,\S*)?) \d \d$`)
 	mountinfo  = pattern.New(`^\d+ \d+ \d+:\d+ \S+ /\S* (?:rw|ro)\S* .*- \S+ \S+ (?:rw|ro)`)
 	// "lsof: WARNING: can't stat() fuse.sshfs file system /mnt/x"
-	lsofWarning = pattern.New(`^lsof: WARNING: can't stat\(\) (\S+) file system (/\S.*)$`)
-	counted     = pattern.New(`^ +\d+ (\S+ on /.* type .*|/\S* .*|\S+ /\S* .*)$`)
+	lsofWarning  = pattern.New(`^lsof: WARNING: can't stat\(\) (\S+) file system (/\S.*)$`)
+	counted      = pattern.New(`^ +(\d+) (\S+ on /.* type .*|/\S* .*|\S+ /\S* .*)$`)
+	tableCommand = pattern.New(`^(?:\S*(?: \S+)?[#$>%] |for |while |sudo |nsenter ).*(?:mount|mnt)`)
+	// several are commands that print the tables of more than one namespace or node.
+	several = pattern.New(`\b(?:nsenter|xargs|ssh|pdsh|clush|ansible|exec|parallel)\b|;\s*do\b|/proc/\S*[*$\[{]|\s(?:-N|--task|-A)\b`)
 	// "findmnt -rno TARGET,SOURCE,FSTYPE", which prints no heading
 	findmntCommand = pattern.New(`\bfindmnt\s(?:.*\s)?-\w*o[ =]?([A-Z-]+(?:,[A-Z-]+)+)\b`)
 	// tree are what findmnt draws before a target.
 	tree = strings.NewReplacer("├─", "", "└─", "", "│ ", "", "│", "", "|-", "", "`-", "")
 )
 
-func (r *mountReader) line(s string, _ int) {
+func (r *mountReader) line(s string, number int) {
 	text := strings.TrimSpace(s)
+	r.number, r.times = number, 1
 	if m := counted.FindStringSubmatch(s); m != nil { // of "uniq -c"
-		text = m[1]
+		r.times, text = max(1, atoi(m[1])), m[2]
+	}
+	if tableCommand.MatchString(text) {
+		r.several = several.MatchString(text)
 	}
 	if m := findmntCommand.FindStringSubmatch(text); m != nil {
 		r.columns = strings.Split(strings.ToUpper(m[1]), ",")
@@ -130,6 +150,7 @@ func (r *mountReader) add(m mounts.Mount) {
 		return
 	}
 	if m.Device == "" {
+		r.count(mountRow{path.Clean(m.MountPoint), m.Source, m.FSType})
 		m.MountPoint, m.Root = path.Clean(m.MountPoint), "/"
 		m.Class = mounts.ClassOf(m.FSType)
 		m.Device = superblock(m)
@@ -139,6 +160,44 @@ func (r *mountReader) add(m mounts.Mount) {
 	}
 	r.to.mounts = append(r.to.mounts, m)
 	r.to.saw(forensics.SourceMounts, r.name)
+}
+
+// count notes how often a mount stands in a table, which ends with the first other line.
+func (r *mountReader) count(row mountRow) {
+	x := r.to
+	if r.last == 0 || r.number > r.last+1 {
+		x.tables = append(x.tables, map[mountRow]int{})
+	}
+	if r.last = r.number; !r.several && row.fsType != "autofs" {
+		x.tables[len(x.tables)-1][row] += r.times
+	}
+}
+
+// stacked says how many mounts are stacked on a mount point, by the table that shows the most; 1 where that is not certain. A directory that is
+// mounted onto itself shows all mounts below it again, and all equally often.
+func (t mountTables) stacked(row mountRow) int {
+	most := 1
+	for _, table := range t {
+		n, others, alike := table[row], 0, 0
+		above := false
+		for other, k := range table {
+			switch {
+			case other == row:
+			case strings.HasPrefix(row.point, other.point+"/"):
+				above = true
+			case strings.HasPrefix(other.point, "/var/lib/kubelet/"):
+				others++
+				if k == n {
+					alike++
+				}
+			}
+		}
+		if others > 0 && alike == others || above && n == 2 {
+			continue
+		}
+		most = max(most, n)
+	}
+	return most
 }
 
 // toolError is "df: '/mnt': Stale file handle", "ls: cannot access '/mnt/x': Transport endpoint is not connected".

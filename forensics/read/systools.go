@@ -45,6 +45,7 @@ type systemText struct {
 	kubelet *kubelet.Instance
 	frozen  []runtimes.PodCgroup
 	zombies zombies
+	tables  mountTables
 	// seen are the sorts of output that were found, by source, with the name of the first text.
 	seen map[string]string
 }
@@ -65,6 +66,7 @@ func (x *systemText) take(y *systemText) {
 	x.leftovers, x.deleted, x.owners = append(x.leftovers, y.leftovers...), append(x.deleted, y.deleted...), append(x.owners, y.owners...)
 	x.kubelet, x.frozen = cmp.Or(x.kubelet, y.kubelet), append(x.frozen, y.frozen...)
 	x.zombies.take(y.zombies)
+	x.tables = append(x.tables, y.tables...)
 	for source, name := range y.seen {
 		x.saw(source, name)
 	}
@@ -205,16 +207,15 @@ func (x *systemText) addTo(e *forensics.Evidence) {
 
 // addMounts takes over the mounts, each once. They get negative ids: the kernel's are not in the text.
 func (x *systemText) addMounts(e *forensics.Evidence) {
-	type place struct{ point, source, fsType string }
-	known := map[place]bool{}
+	known := map[mountRow]bool{}
 	for _, m := range x.mounts {
-		at := place{m.MountPoint, m.Source, m.FSType}
+		at := mountRow{m.MountPoint, m.Source, m.FSType}
 		if known[at] {
 			continue
 		}
 		known[at] = true
 		if m.ID == 0 {
-			m.ID = -len(known)
+			m.ID, m.Alike = -len(known), x.tables.stacked(at)-1
 		}
 		e.Mounts.Mounts = append(e.Mounts.Mounts, m)
 	}

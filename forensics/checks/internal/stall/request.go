@@ -1,12 +1,14 @@
 package stall
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
@@ -67,10 +69,13 @@ func compareRequests(a, b Request) int {
 // usual for those that may take long (an image pull, an exec), and so is the wait for a child process that runs (mkfs, mount).
 func blockedRequest(p *forensics.Pass, s Stack) (Request, bool) {
 	r := Request{Program: s.Of.Program, PID: s.Of.PID}
-	if r.Service, r.Method = s.Goroutine.Serves(); r.Method == "" {
-		return r, false
-	}
 	w := WaitOf(s.Goroutine)
+	if r.Service, r.Method = s.Goroutine.Serves(); r.Method == "" {
+		if w.Kind != waitShim || !actsOnTask(w.Call) {
+			return r, false
+		}
+		r.Service, r.Method = "tasks.Tasks", w.Call // of containerd itself, when a container has ended
+	}
 	switch w.Kind {
 	case waitNothing:
 		return r, false
@@ -90,15 +95,34 @@ func blockedRequest(p *forensics.Pass, s Stack) (Request, bool) {
 			r.Below, r.Proven = t, w.PID != 0
 			return r, true
 		}
-		if w.Kind == WaitChild {
-			return r, false
-		}
 	}
 	t, ok := Stalled(p, s)
+	if w.Kind == WaitChild && (r.Service != "csi.Node" || t.Seconds < commandLimit(s.Goroutine)) {
+		return r, false
+	}
 	r.Goroutine = t
 	// A stop ends after its grace period and a kill; what waits for another one's lock for longer waits for a container that does not end.
 	behind := r.Wait.Kind == WaitLock && r.Method == "StopContainer" && t.Seconds >= stopLimit
 	return r, ok && t.Proven && (!TakesLong(r.Method) || behind)
+}
+
+// commandLimit is how long a command of a CSI driver takes at most, in seconds: those that mount, unmount and look at a disk are short, one that
+// formats a disk is not, and a check of a large file system has no limit.
+func commandLimit(g goroutines.Goroutine) float64 {
+	limit := float64(stopLimit)
+	for _, f := range g.Frames {
+		s := splitSymbol(f.Func)
+		if !strings.HasPrefix(s.pkg, "k8s.io/") || !strings.Contains(s.pkg, "mount") {
+			continue
+		}
+		switch name := strings.ToLower(s.name); {
+		case strings.Contains(name, "repair"), strings.Contains(name, "fsck"):
+			return math.Inf(1)
+		case name == "getdiskformat", name == "domount", strings.HasPrefix(name, "unmount"), strings.HasPrefix(name, "mount"):
+			limit = StuckAfter
+		}
+	}
+	return limit
 }
 
 // Blocker is the thread that waits in a file system for the request: its own, or that of a process which it waits for. Nil where none is
