@@ -289,15 +289,20 @@ func blockedDriver(p *forensics.Pass, list []stall.Request) forensics.Finding {
 	if name != "" {
 		f.Subject = forensics.Entity{Kind: forensics.KindCSIDriver, ID: name}
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, f.ConfidenceWhy+"; which driver it is, its pod says itself"
-	} else {
+	} else if worst.PID != 0 {
 		f.Subject = forensics.Entity{Kind: forensics.KindProcess, ID: strconv.Itoa(worst.PID)}
 		title = fmt.Sprintf("CSI driver (process %d)", worst.PID)
+	} else { // of a text, which does not say what was dumped
+		f.Subject, title = stall.VolumeManagerEntity, "A CSI driver"
 	}
 	f.Title, f.Effect = title+stall.Unanswered(p, list), title+" does not answer "+stall.Methods(list)
 	f.Detail = blockedDetail(p, &f, list)
-	if name == "" {
+	switch {
+	case worst.PID == 0:
+		f.Detail += " The dump does not say which driver it is."
+	case name == "":
 		f.Detail += fmt.Sprintf(" Which driver process %d is, is not known: its command line and its pod do not name it.", worst.PID)
-	} else {
+	default:
 		f.Detail += fmt.Sprintf(" Process %d is the driver: %s.", worst.PID, known)
 	}
 	return f
