@@ -191,6 +191,9 @@ func (t *podTraces) unlisted(m *Model, uid string) (PodState, string) {
 	}
 	d, dir := podDir(m, uid)
 	if ok, _ := sawLife(m); !ok {
+		if dir && d.Searched != "" {
+			return PodLikelyOrphaned, "a search of all pods of the cluster for its UID found none"
+		}
 		if dir && t.orphaned[uid] && m.evidence.Collector.PID == 0 {
 			return PodLikelyOrphaned, "the kubelet's log calls it orphaned"
 		}

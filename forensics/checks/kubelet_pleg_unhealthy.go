@@ -115,6 +115,7 @@ func plegInLog(p *forensics.Pass) *plegTrouble {
 			}
 		}
 	}
+	t.ofNode(p)
 	if len(t.events) == 0 {
 		return nil
 	}
@@ -124,6 +125,22 @@ func plegInLog(p *forensics.Pass) *plegTrouble {
 	t.reason = cmp.Or(t.reason, t.events[0].Reason)
 	t.until = logview.Last(t.events)
 	return &t
+}
+
+// ofNode takes the condition Ready of a node that says why it is False, if no later one is True. It lasts: the kubelet reports it until PLEG is
+// healthy. The kubelet's own lines tell more.
+func (t *plegTrouble) ofNode(p *forensics.Pass) {
+	if len(t.events) > 0 {
+		return
+	}
+	ready := logview.Last(logview.Events(p, "node-ready"))
+	for _, e := range logview.Events(p, "node-not-ready") {
+		last := logview.Last([]logs.Event{e})
+		if e.Number >= relistThreshold && e.Cause() == "pleg" && (ready == nil || last == nil || last.After(*ready)) {
+			t.events, t.current, t.unhealthy, t.reason = append(t.events, e), true, true, e.Reason
+			t.since = logview.Earliest(t.since, e.First)
+		}
+	}
 }
 
 // finding is made of the log alone.

@@ -44,7 +44,7 @@ It names only the first pod of each round. A name that stays the same is stuck; 
 that ended well before the sync loop's last line is over. With the log alone, the kubelet's log is the only evidence that
 the pod no longer exists; if the directory was not read, the finding is "likely".`,
 	Severity: forensics.Warning,
-	Needs:    []forensics.Need{{forensics.SourcePodDirs, forensics.SourceLogs}, {forensics.SourceKubeletPods, forensics.SourceRuntime, forensics.SourceLogs}},
+	Needs:    []forensics.Need{{forensics.SourcePodDirs, forensics.SourceLogs}, {forensics.SourceKubeletPods, forensics.SourceRuntime, forensics.SourceLogs, forensics.SourcePodDirs}},
 	Run: func(p *forensics.Pass) {
 		complaints := orphans.InLog(p)
 		found := complaints.Findings()

@@ -23,7 +23,7 @@ is the evidence of the mount.`,
 	Severity: forensics.Warning,
 	Needs: []forensics.Need{
 		{forensics.SourcePodDirs, forensics.SourceLogs},
-		{forensics.SourceKubeletPods, forensics.SourceRuntime, forensics.SourceLogs},
+		{forensics.SourceKubeletPods, forensics.SourceRuntime, forensics.SourceLogs, forensics.SourcePodDirs},
 		{forensics.SourceMounts, forensics.SourceLogs},
 	},
 	Run: func(p *forensics.Pass) {

@@ -19,6 +19,8 @@ type PodDir struct {
 	// Unknown are entries that no kubelet makes, as paths below Path, those in volumes/ and in volume-subpaths/
 	// included; bounded.
 	Unknown []string `json:"unknown"`
+	// Searched is the command that has searched all pods of the cluster for UID and found none, in a text that somebody saved.
+	Searched string `json:"searched,omitempty"`
 	// Error says why it could not be read to the end.
 	Error string `json:"error,omitempty"`
 }

@@ -46,6 +46,8 @@ type systemText struct {
 	frozen  []runtimes.PodCgroup
 	zombies zombies
 	tables  mountTables
+	// searched are UIDs that no pod of the cluster has, with the command that has searched for them.
+	searched map[string]string
 	// seen are the sorts of output that were found, by source, with the name of the first text.
 	seen map[string]string
 }
@@ -67,6 +69,9 @@ func (x *systemText) take(y *systemText) {
 	x.kubelet, x.frozen = cmp.Or(x.kubelet, y.kubelet), append(x.frozen, y.frozen...)
 	x.zombies.take(y.zombies)
 	x.tables = append(x.tables, y.tables...)
+	for uid, command := range y.searched {
+		x.searchedFor(uid, command)
+	}
 	for source, name := range y.seen {
 		x.saw(source, name)
 	}
@@ -95,6 +100,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{&zombieReader{to: x, name: name}, []string{"zombie", "defunct", "Z"}},
 		{&fileReader{to: x, name: name}, []string{"vol_data.json", "(deleted)", "NLINK"}},
 		{&serviceReader{to: x, name: name}, []string{"kubelet", "k3s", "rke2"}},
+		{&searchReader{to: x, name: name}, []string{"kubectl", "oc "}},
 		{&freezerReader{to: x, name: name}, []string{"FROZEN"}},
 		{&errorReader{to: x, name: name}, []string{"tale ", "endpoint", "ost is down", "nput/output", "\xc3", "\xd0", "\xe3", "\xe4", "\xe5", "\xe6", "\xe7", "\xe8", "\xe9", "icht verbunden", "eraltet"}},
 	} {
@@ -181,6 +187,7 @@ func (x *systemText) addTo(e *forensics.Evidence) {
 	x.addThreads(e)
 	x.addServers(e)
 	x.addZombies(e)
+	x.addOrphans(e)
 	x.addFiles(e)
 	if k := x.stopped(); e.Kubelet == nil && k != nil {
 		e.Kubelet = k

@@ -22,6 +22,9 @@ func Lines(text []byte, saved time.Time) (lines, objects, shown []byte) {
 	for i := 0; i < len(p.lines); {
 		n := p.object(i)
 		if n == 0 {
+			n = p.yamlCondition(i)
+		}
+		if n == 0 {
 			n = p.event(i)
 		}
 		if n == 0 {
@@ -325,15 +328,20 @@ func condition(line, node string) (Event, bool) {
 	if err != nil {
 		return Event{}, false
 	}
-	since = since.UTC()
+	beat, _ := time.Parse(dateLayout, m[3])
+	return inTrouble(node, m[1], m[2], m[5], m[6], since.UTC(), beat.UTC())
+}
+
+// inTrouble is false for a condition of a node that is well.
+func inTrouble(node, kind, status, reason, message string, since, beat time.Time) (Event, bool) {
 	switch {
-	case m[1] == "Ready" && m[2] != "True":
-		return NotReady(node, m[2], m[6], &since), true
-	case m[1] != "Ready" && m[2] == "True":
-		e := NotReady(node, m[2], m[6], &since)
-		e.Reason = m[5]
-		if beat, err := time.Parse(dateLayout, m[3]); err == nil {
-			e.Last = beat.UTC()
+	case kind == "Ready" && status != "True":
+		return NotReady(node, status, message, &since), true
+	case strings.HasSuffix(kind, "Pressure") && status == "True":
+		e := NotReady(node, status, message, &since)
+		e.Reason = reason
+		if !beat.IsZero() {
+			e.Last = beat
 		}
 		return e, true
 	}

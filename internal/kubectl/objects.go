@@ -90,6 +90,48 @@ func (p *page) yaml(i int) int {
 	return p.take(value, i, n)
 }
 
+// conditionYAML is how kubectl begins a condition of a node: its keys are in their order, and no other object has a heartbeat.
+var conditionYAML = pattern.New(`^(\s*)- lastHeartbeatTime: `)
+
+// maxCondition is how many lines a condition has at most: long messages are folded.
+const maxCondition = 24
+
+// yamlCondition takes the condition of a node at a line, of a document without its head, and returns how many lines it has; 0 is none.
+func (p *page) yamlCondition(i int) int {
+	m := conditionYAML.FindStringSubmatch(p.lines[i])
+	if m == nil {
+		return 0
+	}
+	n := 1
+	for i+n < len(p.lines) && n < maxCondition && strings.HasPrefix(p.lines[i+n], m[1]+"  ") {
+		n++
+	}
+	var list []struct {
+		Type, Status, Reason, Message string
+		LastHeartbeatTime             moment
+		LastTransitionTime            moment
+	}
+	if yaml.Unmarshal([]byte(strings.ReplaceAll(strings.Join(p.lines[i:i+n], "\n"), "\n"+m[1], "\n")[len(m[1]):]), &list) != nil || len(list) != 1 || list[0].LastTransitionTime.IsZero() {
+		return 0
+	}
+	c := list[0]
+	since := c.LastTransitionTime.Time
+	e, bad := inTrouble(p.described.name, c.Type, c.Status, c.Reason, c.Message, since, c.LastHeartbeatTime.Time)
+	switch {
+	case bad:
+	case c.Type == "Ready" && len(p.events) > 0: // which ends what an earlier one says
+		e = NotReady(p.described.name, c.Status, c.Message, &since)
+		e.Type, e.Reason = "Normal", "NodeReady"
+	default:
+		return 0
+	}
+	p.events = append(p.events, found{e, i, -1})
+	for k := range n {
+		p.lines[i+k] = ""
+	}
+	return n
+}
+
 // inYAML says whether a line is part of a document whose first line has an indentation.
 func (p *page) inYAML(i, indent int) bool {
 	line := p.lines[i]
