@@ -165,6 +165,7 @@ func runtimeMessages() []message {
 			rules: []rule{
 				{has: "failed (add)", fill: wholeMessage},
 				{has: "failed to setup network for sandbox", fill: wholeMessage},
+				{start: "flannel exited: ", fill: wholeMessage}, // within k3s
 			},
 		},
 		{

@@ -83,7 +83,20 @@ type report struct {
 // reported counts the events of the API in the order of their times. What happened to a pod before its containers were started is over.
 func (f *folder) reported() {
 	started, scheduled, changed := map[string]time.Time{}, map[string]time.Time{}, map[string]*kubectl.Event{}
+	pulled, created := map[string]*kubectl.Event{}, map[string]time.Time{}
 	for _, r := range f.reports {
+		if id := podOf(r.Subject); r.Kind == kindPodStarted {
+			switch r.Entry.API.Reason {
+			case "Pulled":
+				if pulled[id] == nil || r.Time.After(pulled[id].Last) {
+					pulled[id] = r.Entry.API
+				}
+			case "Created", "Started":
+				if r.Time.After(created[id]) {
+					created[id] = r.Time
+				}
+			}
+		}
 		switch id := podOf(r.Subject); {
 		case r.Kind == kindSandboxChanged && (changed[id] == nil || r.Time.After(changed[id].Last)):
 			changed[id] = r.Entry.API
@@ -101,6 +114,11 @@ func (f *folder) reported() {
 			f.operations.started(r.Subject)
 		} else if ok && !at.Before(r.Time) && beforeStart[r.Kind] {
 			r.Kind = noiseBeforeStart
+		}
+		// The kubelet looks for the image before each try to create a container.
+		if again := pulled[podOf(r.Subject)]; again != nil && r.Kind == kindContainerCreateFailed && again.Last.After(r.Time) && !created[podOf(r.Subject)].After(r.Time) {
+			r.Time = again.Last
+			r.Entry.API.Count = max(r.Entry.API.Count, again.Count)
 		}
 		if since := scheduled[podOf(r.Subject)]; !ok && !since.IsZero() && beforeStart[r.Kind] {
 			lasts(r.Entry.API, since)
