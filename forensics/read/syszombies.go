@@ -1,7 +1,6 @@
 package read
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -192,15 +191,23 @@ func (x *systemText) addZombies(e *forensics.Evidence) {
 			of[p.PPID]++
 		}
 	}
-	for _, parent := range slices.Sorted(maps.Keys(of)) {
-		if of[parent] < manyZombies {
-			continue
+	var parents []int
+	for parent, n := range of {
+		if n >= manyZombies {
+			parents = append(parents, parent)
 		}
+	}
+	slices.Sort(parents)
+	for _, parent := range parents {
 		list = append(list, procs.Process{PID: -len(list) - 1, PPID: parent, State: "Z", UID: -1, Command: []string{}, Alike: of[parent] - 1})
-		for _, row := range slices.Concat(x.rows, z.names) {
-			if row.pid == parent && !slices.ContainsFunc(list, func(p procs.Process) bool { return p.PID == parent }) {
-				list = append(list, procs.Process{PID: parent, Comm: row.comm(), State: strings.TrimRight(row.state, "<NLsl+W"), UID: -1, Command: row.args})
+		row := x.arguments(parent)
+		for i := 0; row.pid == 0 && i < len(z.names); i++ {
+			if z.names[i].pid == parent {
+				row = z.names[i]
 			}
+		}
+		if row.pid > 0 {
+			list = append(list, procs.Process{PID: parent, Comm: row.comm(), State: strings.TrimRight(row.state, "<NLsl+W"), UID: -1, Command: row.args})
 		}
 	}
 	e.Processes = append(e.Processes, list...)

@@ -111,7 +111,8 @@ func (p *page) yamlCondition(i int) int {
 		LastHeartbeatTime             moment
 		LastTransitionTime            moment
 	}
-	if yaml.Unmarshal([]byte(strings.ReplaceAll(strings.Join(p.lines[i:i+n], "\n"), "\n"+m[1], "\n")[len(m[1]):]), &list) != nil || len(list) != 1 || list[0].LastTransitionTime.IsZero() {
+	text, err := yaml.YAMLToJSON([]byte(strings.ReplaceAll(strings.Join(p.lines[i:i+n], "\n"), "\n"+m[1], "\n")[len(m[1]):]))
+	if err != nil || json.Unmarshal(text, &list) != nil || len(list) != 1 || list[0].LastTransitionTime.IsZero() {
 		return 0
 	}
 	c := list[0]
