@@ -7,46 +7,126 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"unsafe"
 )
 
-// A Pattern is a [regexp.Regexp] that is compiled when it is first used. Its methods are those of the same names.
+// A Pattern is a [regexp.Regexp] that is compiled when it is first used. Its methods are those of the same names. Of a text without the
+// literals that a match has, it says so without the expression.
 type Pattern struct {
-	compiled func() *regexp.Regexp
+	compiled func() expression
+}
+
+type expression struct {
+	re   *regexp.Regexp
+	need need
 }
 
 // New returns a pattern. In a test binary it is compiled at once, so that none is wrong that no test uses.
 func New(expr string) *Pattern {
-	p := &Pattern{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })}
+	p := &Pattern{sync.OnceValue(func() expression { return expression{regexp.MustCompile(expr), needOf(expr)} })}
 	if len(os.Args) > 0 && strings.HasSuffix(os.Args[0], ".test") {
 		p.compiled()
 	}
 	return p
 }
 
-func (p *Pattern) Match(b []byte) bool                  { return p.compiled().Match(b) }
-func (p *Pattern) MatchString(s string) bool            { return p.compiled().MatchString(s) }
-func (p *Pattern) FindString(s string) string           { return p.compiled().FindString(s) }
-func (p *Pattern) FindStringIndex(s string) []int       { return p.compiled().FindStringIndex(s) }
-func (p *Pattern) FindStringSubmatch(s string) []string { return p.compiled().FindStringSubmatch(s) }
+// in returns the expression, nil if the text cannot match it.
+func (p *Pattern) in(text string) *regexp.Regexp {
+	e := p.compiled()
+	if !e.need.in(text) {
+		return nil
+	}
+	return e.re
+}
+
+// inBytes does the same.
+func (p *Pattern) inBytes(b []byte) *regexp.Regexp {
+	return p.in(unsafe.String(unsafe.SliceData(b), len(b)))
+}
+
+func (p *Pattern) Match(b []byte) bool       { re := p.inBytes(b); return re != nil && re.Match(b) }
+func (p *Pattern) MatchString(s string) bool { re := p.in(s); return re != nil && re.MatchString(s) }
+
+func (p *Pattern) FindString(s string) string {
+	if re := p.in(s); re != nil {
+		return re.FindString(s)
+	}
+	return ""
+}
+
+func (p *Pattern) FindStringIndex(s string) []int {
+	if re := p.in(s); re != nil {
+		return re.FindStringIndex(s)
+	}
+	return nil
+}
+
+func (p *Pattern) FindStringSubmatch(s string) []string {
+	if re := p.in(s); re != nil {
+		return re.FindStringSubmatch(s)
+	}
+	return nil
+}
 
 func (p *Pattern) FindStringSubmatchIndex(s string) []int {
-	return p.compiled().FindStringSubmatchIndex(s)
+	if re := p.in(s); re != nil {
+		return re.FindStringSubmatchIndex(s)
+	}
+	return nil
 }
-func (p *Pattern) FindIndex(b []byte) []int             { return p.compiled().FindIndex(b) }
-func (p *Pattern) FindSubmatch(b []byte) [][]byte       { return p.compiled().FindSubmatch(b) }
-func (p *Pattern) FindSubmatchIndex(b []byte) []int     { return p.compiled().FindSubmatchIndex(b) }
-func (p *Pattern) ReplaceAllString(s, by string) string { return p.compiled().ReplaceAllString(s, by) }
 
-func (p *Pattern) FindAllString(s string, n int) []string { return p.compiled().FindAllString(s, n) }
+func (p *Pattern) FindIndex(b []byte) []int {
+	if re := p.inBytes(b); re != nil {
+		return re.FindIndex(b)
+	}
+	return nil
+}
+
+func (p *Pattern) FindSubmatch(b []byte) [][]byte {
+	if re := p.inBytes(b); re != nil {
+		return re.FindSubmatch(b)
+	}
+	return nil
+}
+
+func (p *Pattern) FindSubmatchIndex(b []byte) []int {
+	if re := p.inBytes(b); re != nil {
+		return re.FindSubmatchIndex(b)
+	}
+	return nil
+}
+
+func (p *Pattern) FindAllString(s string, n int) []string {
+	if re := p.in(s); re != nil {
+		return re.FindAllString(s, n)
+	}
+	return nil
+}
 
 func (p *Pattern) FindAllStringIndex(s string, n int) [][]int {
-	return p.compiled().FindAllStringIndex(s, n)
+	if re := p.in(s); re != nil {
+		return re.FindAllStringIndex(s, n)
+	}
+	return nil
 }
 
 func (p *Pattern) FindAllStringSubmatch(s string, n int) [][]string {
-	return p.compiled().FindAllStringSubmatch(s, n)
+	if re := p.in(s); re != nil {
+		return re.FindAllStringSubmatch(s, n)
+	}
+	return nil
+}
+
+func (p *Pattern) ReplaceAllString(s, by string) string {
+	if re := p.in(s); re != nil {
+		return re.ReplaceAllString(s, by)
+	}
+	return s
 }
 
 func (p *Pattern) ReplaceAllStringFunc(s string, by func(string) string) string {
-	return p.compiled().ReplaceAllStringFunc(s, by)
+	if re := p.in(s); re != nil {
+		return re.ReplaceAllStringFunc(s, by)
+	}
+	return s
 }

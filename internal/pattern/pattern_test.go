@@ -1,6 +1,10 @@
 package pattern
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
 
 func TestPattern(t *testing.T) {
 	p := New(`^/proc/(\d+)$`)
@@ -13,4 +17,59 @@ func TestPattern(t *testing.T) {
 		}
 	}()
 	New(`(`)
+}
+
+// What a text must hold to match, as words of which one of each list is there.
+func TestNeed(t *testing.T) {
+	for expr, want := range map[string]string{
+		`abc`:                                 "abc",
+		`^a(?:bc|bd)e+f`:                      "abc|abd",
+		`(?:kubectl|oc)\b.*(-n|--space)[ =]x`: "kubectl|oc & -n x|-n=x|--space x|--space=x",
+		`x(?:ab)?y`:                           "xy|xaby",
+		`(?:ab)*cd`:                           "cd",
+		`ab|[0-9]+`:                           "",
+		`(?i)abc`:                             "",
+		`[a-z]+[.,:]`:                         "",
+		`(?:a.*bc|de\d+fg)h`:                  "bc|de & fg",
+		`\d+%`:                                "",
+		`a{2,3}b?`:                            "aa|aab|aaa|aaab",
+		``:                                    "",
+	} {
+		n := needOf(expr)
+		if got := n.String(); got != want {
+			t.Errorf("%s: %q, want %q", expr, got, want)
+		}
+	}
+}
+
+func (n *need) String() string {
+	if n.literal != "" {
+		return n.literal
+	}
+	var all, either []string
+	for _, sub := range n.all {
+		all = append(all, sub.String())
+	}
+	for _, sub := range n.any {
+		either = append(either, sub.String())
+	}
+	return strings.Join(all, " & ") + strings.Join(either, "|")
+}
+
+// A pattern finds what the expression finds, in texts that have some of what it needs.
+func FuzzPattern(f *testing.F) {
+	for _, text := range []string{"", "abcd", "xy=ab", "kubectl get po -n x", "x1\nab", "Name:  y"} {
+		f.Add(text)
+	}
+	var all []*Pattern
+	for _, expr := range []string{`ab?c`, `^(?:a|b)+[cd]e`, `(?m)^\s*(Name|Node|Namespace):\s*(\S*)`, `(?:kubectl|oc|k)\b.*\s(?:-n|--namespace)[ =]([a-z]+)`, `x(?:ab|c[de])?y|a=\d`, `(?i)ab`, `(?:ab){2,}`} {
+		all = append(all, New(expr))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, p := range all {
+			if re := p.compiled().re; re.MatchString(text) != p.MatchString(text) || !slices.Equal(re.FindStringIndex(text), p.FindStringIndex(text)) {
+				t.Errorf("%s: %q", re, text)
+			}
+		}
+	})
 }
