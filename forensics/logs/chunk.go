@@ -2,7 +2,6 @@ package logs
 
 import (
 	"bytes"
-	"strings"
 	"unsafe"
 )
 
@@ -25,6 +24,8 @@ type chunk struct {
 	// unnumbered says that the lines before the chunk were not counted.
 	unnumbered bool
 
+	// again says that it was scanned before: found has the lines that were taken then.
+	again           bool
 	lines, selected int64
 	found           []found
 	done            chan struct{}
@@ -32,6 +33,10 @@ type chunk struct {
 
 // found is one entry; Line counts within the chunk.
 type found struct {
+	text    string // the lines
+	line    int64
+	sampled bool // it was looked at whatever it holds
+
 	entry      *entry
 	shape      shape
 	occurrence occurrence
@@ -49,6 +54,10 @@ type scanner struct {
 
 // scan finds the lines that hold a word and makes entries of them, with some of the lines between.
 func (c *chunk) scan() {
+	if c.again {
+		c.scanAgain()
+		return
+	}
 	s := scanner{chunk: c}
 	for s.at < len(c.text) {
 		hit := c.matcher.next(c.text, s.at)
@@ -58,7 +67,7 @@ func (c *chunk) scan() {
 		c.selected++
 		head, tail := s.extent(hit)
 		s.samples(head)
-		s.take(head, tail)
+		s.take(head, tail, false)
 		// Later lines of the message may hold words as well: each is a line that was selected.
 		for next := c.lineEnd(hit); next < tail; {
 			if hit = c.matcher.next(c.text[:tail], next); hit < 0 {
@@ -150,15 +159,9 @@ func (k *peek) leads(next *peek) bool {
 }
 
 // take makes an entry of the lines from head to tail.
-func (s *scanner) take(head, tail int) {
-	lines := strings.SplitAfterN(string(s.text[head:tail]), "\n", maxJoined+2)
-	if last := len(lines) - 1; lines[last] == "" {
-		lines = lines[:last]
-	}
-	f := found{entry: new(entry)}
-	*f.entry, f.shape = s.parser.parse(lines...)
-	f.entry.Line = s.number(head) + 1
-	f.occurrence, f.known = classify(f.entry)
+func (s *scanner) take(head, tail int, sampled bool) {
+	f := found{text: string(s.text[head:tail]), line: s.number(head) + 1, sampled: sampled}
+	f.parse(s.parser)
 	s.found = append(s.found, f)
 }
 
@@ -184,9 +187,6 @@ func (s *scanner) sample(at, until int) {
 	if at < s.at || at >= until {
 		return
 	}
-	f := found{entry: new(entry)}
-	*f.entry, f.shape = s.parser.parse(string(s.text[at:s.lineEnd(at)]))
-	f.entry.Line = s.number(at) + 1
-	s.found = append(s.found, f)
+	s.take(at, s.lineEnd(at), true)
 	s.at = s.lineEnd(at)
 }

@@ -24,6 +24,8 @@ type Source struct {
 	// Once says that it can be opened only once, and Far that opening it costs much, as of a file far behind in an archive.
 	// [Reader] heeds both.
 	Once, Far bool
+	// kept is what was kept of it; nil if it is to be opened.
+	kept *kept
 	// Copy is asked for when the log begins to be read; what it returns gets the text, decompressed, and is closed at the end. nil
 	// is nobody.
 	Copy func() io.WriteCloser
@@ -149,6 +151,10 @@ type reader struct {
 	tell func(path string, f *found)
 	work chan *chunk
 	end  chan struct{}
+	// keep keeps what is read; nil mostly.
+	keep *keeper
+	// kept is called when more of a log was kept.
+	kept func()
 	// free are buffers for chunks; how many there are bounds the memory.
 	free chan []byte
 }
@@ -179,6 +185,9 @@ func (r *reader) file(ctx context.Context, src Source) File {
 	go func() {
 		ended <- r.opt.Do(ctx, "log "+src.Path, func() error {
 			defer close(chunks)
+			if src.kept != nil {
+				return producer.again(ctx)
+			}
 			return producer.run(ctx)
 		})
 	}()
@@ -194,6 +203,9 @@ func (r *reader) file(ctx context.Context, src Source) File {
 		case c, more := <-chunks:
 			if !more {
 				err := <-ended
+				if r.keep != nil {
+					r.keep.of, r.keep.err = producer, err
+				}
 				p.compression, p.changed, p.skippedBytes = producer.compression, producer.changed, producer.skipped
 				if p.yearFound = producer.yearFound; producer.zoneFound {
 					p.zoneFound = producer.parser.zone
@@ -202,6 +214,13 @@ func (r *reader) file(ctx context.Context, src Source) File {
 			}
 			<-c.done
 			r.fold(p, c)
+			if r.keep != nil {
+				r.keep.parser = c.parser
+				r.keep.chunk(c)
+				if r.kept != nil {
+					r.kept()
+				}
+			}
 			r.release(c)
 		case <-ctx.Done(): // what is under way is left alone: it may be stuck in the kernel
 			p.Status, p.Detail = "timeout", "not read to the end in time"
@@ -211,6 +230,9 @@ func (r *reader) file(ctx context.Context, src Source) File {
 }
 
 func (r *reader) release(c *chunk) {
+	if c.again { // it has no buffer
+		return
+	}
 	buf := c.text[:0]
 	c.text, c.found = nil, nil
 	select {

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bytes"
+	"compress/flate"
 	"context"
 	"fmt"
 	"io"
@@ -24,14 +25,16 @@ type Reader struct {
 	Options Options
 
 	logs    []*addedLog
-	stashed int
+	pages   pages // of what is stashed
+	stashed int   // how much of them was filled when the logs were added
+	packed  *flate.Writer
 	reader  *reader
 	teller  teller
 }
 
 const (
-	// stashSize bounds what is kept of logs that are best read once, in bytes.
-	stashSize = 64 << 20
+	// stashSize bounds what is kept of logs that are best read once, in bytes, compressed to a tenth.
+	stashSize = 40 << 20
 	// glanceSize is how much of a log is looked at beforehand, in bytes; behind so many lines, only those that may name a node.
 	glanceSize, glanceLines = 64 << 10, 100
 )
@@ -41,9 +44,9 @@ type addedLog struct {
 	src Source
 	identities
 	state   logState
-	file    File     // once it was read
-	found   []*found // where it is stashed
-	stashed int
+	file    File  // once it was read
+	kept    *kept // where it is stashed
+	stashed int   // how much is kept of it, or would be
 
 	node  int         // of lines that name none; -1 is not known
 	byPID map[int]int // of lines of kubelets that name none
@@ -76,55 +79,49 @@ func (r *Reader) Add(ctx context.Context, src Source) {
 // after all that was kept.
 func (r *Reader) stash(ctx context.Context, l *addedLog) {
 	l.state = logStashed
-	r.reader.tell = func(path string, f *found) {
-		switch l.state {
-		case logDone:
-			r.teller.tell(path, f)
-			return
-		case logToRead:
-			l.note(f.entry, f.known)
-			l.stashed += sizeOf(keptOf(f))
-			return
-		}
-		l.note(f.entry, f.known)
-		kept := keptOf(f)
-		size := sizeOf(kept)
-		l.stashed += size
-		r.stashed += size
-		l.found = append(l.found, kept)
+	k := r.keeper()
+	r.reader.tell = func(_ string, f *found) { l.note(f.entry, f.known) }
+	r.reader.keep, r.reader.kept = k, func() {
 		switch {
-		case r.stashed <= stashSize:
+		case r.pages.size <= stashSize || k.full:
 		case l.src.Once:
-			r.tellStashed()
+			k.end()
+			l.kept = k.kept
+			r.reader.keep, r.reader.kept, r.reader.tell = nil, nil, r.teller.tell
+			r.tellStashed(ctx)
 			r.teller.log = l
 		default:
-			r.stashed -= l.stashed
-			l.found, l.state = nil, logToRead
+			r.pages.drop(k.from)
+			k.full, l.state = true, logToRead
 		}
 	}
 	l.file = r.reader.file(ctx, l.src)
-}
-
-// keptOf is what is kept of a line.
-func keptOf(f *found) *found {
-	kept := *f
-	if !f.known { // that it was written is all that counts
-		e := f.entry
-		kept.entry = &entry{
-			Time: e.Time, Origin: strings.Clone(e.Origin), Severity: e.Severity, PID: e.PID, Source: strings.Clone(e.Source), Line: e.Line,
-			Host: strings.Clone(e.Host), HostSure: e.HostSure, API: e.API,
-		}
+	if r.reader.keep, r.reader.kept = nil, nil; l.state != logDone {
+		k.end()
+		l.stashed = k.written
 	}
-	return &kept
+	if l.state == logStashed {
+		l.kept = k.kept
+	}
 }
 
-// sizeOf is about how much memory a kept line takes.
-func sizeOf(f *found) int { return 512 + 2*len(f.entry.Raw) }
+// keeper keeps a log behind those that are kept.
+func (r *Reader) keeper() *keeper {
+	k := &keeper{kept: &kept{pages: &r.pages, from: r.pages.size, err: context.Canceled}}
+	if r.packed == nil {
+		r.packed, _ = flate.NewWriter(k, flate.BestSpeed) // the level is known
+	} else {
+		r.packed.Reset(k)
+	}
+	k.packed = r.packed
+	return k
+}
 
 // stashAgain reads those of the first logs again, in one go, that are far and for which there was no room, and returns how many logs it
 // has seen to. They come in the order of time, which may be any in their archive: to open each at its turn would mean to read all that
 // stands before it each time.
 func (r *Reader) stashAgain(ctx context.Context, logs []*addedLog) int {
+	r.pages.drop(r.stashed) // those before were told
 	n, size := 0, 0
 	batch := map[*addedLog]bool{}
 	for ; n < len(logs); n++ {
@@ -141,16 +138,19 @@ func (r *Reader) stashAgain(ctx context.Context, logs []*addedLog) int {
 		if !batch[l] {
 			continue
 		}
-		l.state = logStashed
-		r.reader.tell = func(_ string, f *found) { l.found = append(l.found, keptOf(f)) }
+		k := r.keeper()
+		r.reader.keep, r.reader.tell = k, func(string, *found) {}
 		l.file = r.reader.file(ctx, l.src)
+		k.end()
+		l.kept, l.state = k.kept, logStashed
 	}
+	r.reader.keep = nil
 	r.reader.tell = r.teller.tell
 	return n
 }
 
 // tellStashed tells what was kept, in the order of time.
-func (r *Reader) tellStashed() {
+func (r *Reader) tellStashed(ctx context.Context) {
 	var logs []*addedLog
 	for _, l := range r.logs {
 		if l.state == logStashed {
@@ -160,17 +160,21 @@ func (r *Reader) tellStashed() {
 	inOrder(logs)
 	r.teller.settle(logs)
 	for _, l := range logs {
-		r.tellOne(l)
+		r.tellOne(ctx, l)
 	}
-	r.stashed = 0
+	r.pages.drop(0)
 }
 
-func (r *Reader) tellOne(l *addedLog) {
+// tellOne tells a log that was kept, also when the time is up: that is all that was read of it.
+func (r *Reader) tellOne(ctx context.Context, l *addedLog) {
 	r.teller.log, l.state = l, logDone
-	for _, f := range l.found {
-		r.teller.tell(l.src.Path, f)
+	src, before := l.src, l.file
+	src.kept = l.kept
+	l.file = r.reader.file(context.WithoutCancel(ctx), src)
+	if l.kept.of == nil {
+		l.file.Status, l.file.Detail = before.Status, before.Detail
 	}
-	l.found = nil
+	l.kept = nil
 }
 
 // inOrder puts the oldest log first, if all have times.
@@ -231,13 +235,14 @@ func (r *Reader) Stories(ctx context.Context, nodes ...string) []Story {
 	}
 	r.teller.settle(logs)
 	r.reader.tell = r.teller.tell
+	r.stashed = r.pages.size
 	ready := 0 // as many logs were seen to
 	for i, l := range logs {
 		if i >= ready && l.state == logToRead {
 			ready = i + r.stashAgain(ctx, logs[i:])
 		}
 		if l.state == logStashed {
-			r.tellOne(l)
+			r.tellOne(ctx, l)
 			continue
 		}
 		r.teller.log, l.state = l, logDone

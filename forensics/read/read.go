@@ -111,7 +111,7 @@ type Result struct {
 }
 
 // patience is how long after the end of its context Files waits for logs, which come to an end by themselves.
-const patience = time.Second
+const patience = 4 * time.Second
 
 // Files recognises files and returns what they say, each node's apart, in the order in which nodes were found; there is always
 // one. What names no node belongs to the only node there is. If there are several, it comes last, without a name; of objects
