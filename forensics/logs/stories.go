@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"context"
 	"fmt"
@@ -25,6 +26,7 @@ type Reader struct {
 	Options Options
 
 	logs    []*addedLog
+	room    int   // stashSize, less in tests
 	pages   pages // of what is stashed
 	stashed int   // how much of them was filled when the logs were added
 	packed  *flate.Writer
@@ -63,6 +65,7 @@ const (
 // Add takes a log. One that can be opened once, or at much expense, is read now.
 func (r *Reader) Add(ctx context.Context, src Source) {
 	if r.reader == nil {
+		r.room = cmp.Or(r.room, stashSize)
 		r.reader = newReader(r.Options, literals(), nil)
 		r.teller.nodes = map[int]*nodeStory{}
 	}
@@ -83,7 +86,7 @@ func (r *Reader) stash(ctx context.Context, l *addedLog) {
 	r.reader.tell = func(_ string, f *found) { l.note(f.entry, f.known) }
 	r.reader.keep, r.reader.kept = k, func() {
 		switch {
-		case r.pages.size <= stashSize || k.full:
+		case r.pages.size <= r.room || k.full:
 		case l.src.Once:
 			k.end()
 			l.kept = k.kept
@@ -129,7 +132,7 @@ func (r *Reader) stashAgain(ctx context.Context, logs []*addedLog) int {
 		if l.state == logStashed {
 			continue
 		}
-		if size += l.stashed; !l.src.Far || size > stashSize {
+		if size += l.stashed; !l.src.Far || size > r.room {
 			break
 		}
 		batch[l] = true
