@@ -35,7 +35,7 @@ log shows one disk or server in trouble that this can be, it is the likely cause
 			written += i.Count
 		}
 		for _, i := range list {
-			if written >= 10 { // the kernel's limit: it writes no more
+			if written >= 10 && !i.Booted { // the kernel's limit: it writes no more
 				i.Current = true
 			}
 			f := hungTaskFinding(p, i)

@@ -78,7 +78,7 @@ func lostServers(p *forensics.Pass) []incident.Incident {
 func comesAndGoes(p *forensics.Pass, i incident.Incident, window time.Duration) bool {
 	const spells = 3
 	long := logview.Events(p, "housekeeping-long")
-	return logview.Count(long) >= spells && logview.Within(logview.Last(long), logview.KubeletEnd(p), window) && i.Ended != nil && i.Count >= spells && i.Events[0].Kind == logs.KindKernelNFSDown && logview.Within(i.Ended, logview.KubeletEnd(p), window) &&
+	return logview.Count(long) >= spells && logview.Within(logview.Last(long), logview.KubeletEnd(p), window) && i.Ended != nil && !i.Booted && i.Count >= spells && i.Events[0].Kind == logs.KindKernelNFSDown && logview.Within(i.Ended, logview.KubeletEnd(p), window) &&
 		logview.Between(i.First, i.Ended) <= window.Seconds()*float64(i.Count)
 }
 

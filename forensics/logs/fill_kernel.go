@@ -2,6 +2,14 @@ package logs
 
 import "strings"
 
+// boot reads "Linux version 6.1.0-18-amd64 (builder@host) (gcc …) #1 SMP …" (init/version.c, linux_banner), which every kernel writes first,
+// but for the number of the CPU that it starts on.
+func boot(e *entry, o *occurrence) bool {
+	version := word(e.Message, "Linux version ", " ")
+	o.Subject = Subject{Reason: cut(version, maxName)}
+	return strings.HasPrefix(e.Message, "Linux version ") && version != "" && version[0] >= '1' && version[0] <= '9'
+}
+
 // hungTask reads `INFO: task X:PID blocked for more than N seconds.`; newer kernels say "blocked in I/O wait for" where it
 // is so. Names of tasks may hold colons and blanks.
 func hungTask(e *entry, o *occurrence) bool {

@@ -42,6 +42,8 @@ type folder struct {
 	// kubelet says that a line of a kubelet was seen, latest is the time of the latest line of one.
 	kubelet bool
 	latest  time.Time
+	// booted is when the machine was started last.
+	booted time.Time
 }
 
 type eventKey struct {
@@ -81,6 +83,9 @@ func (f *folder) add(file string, o occurrence) {
 		return
 	}
 	f.count(file, o)
+	if o.Kind == kindKernelBoot && o.Time.After(f.booted) {
+		f.booted = o.Time
+	}
 	if !f.ofKubelet(&o) {
 		f.lives.outside(file, o)
 		return
@@ -293,6 +298,9 @@ func (ev *event) finish() Event {
 // story is what came of it.
 func (f *folder) story(files []File) Story {
 	f.reported()
+	if f.kubelet && !f.latest.IsZero() && f.booted.After(f.latest) { // its kubelet has not written yet
+		f.restarted()
+	}
 	s := Story{
 		Files: files, Events: make([]Event, 0, len(f.order)), Lives: f.lives.list(), Orphans: f.orphans.result(),
 		Operations: f.operations.list(), Deletions: []Deletion{},

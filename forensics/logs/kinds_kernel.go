@@ -2,6 +2,7 @@ package logs
 
 // The kernel.
 const (
+	kindKernelBoot          Kind = "kernel-boot"            // `Linux version 6.1.0 …`, the first line of a kernel; Reason
 	KindKernelHungTask      Kind = "kernel-hung-task"       // `INFO: task X:PID blocked for more than N seconds`; Process, Number N
 	KindKernelNFSDown       Kind = "kernel-nfs-down"        // `nfs: server S not responding, still trying`; Server
 	KindKernelNFSTimeout    Kind = "kernel-nfs-timeout"     // `nfs: server S not responding, timed out`; Server
@@ -32,6 +33,10 @@ const (
 // with a time, a CPU, a device or nothing.
 func kernelMessages() []message {
 	return []message{
+		{
+			kind: kindKernelBoot, severity: SeverityRoutine, words: "the machine was started",
+			rules: []rule{{has: "Linux version ", err: " #", fill: boot}},
+		},
 		{
 			kind: KindKernelHungTask, lane: LaneKernel, words: "a task is blocked",
 			rules: []rule{{has: " for more than ", err: " blocked", find: []string{"blocked for more than", "in I/O wait for more"}, fill: hungTask}},

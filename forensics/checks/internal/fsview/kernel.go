@@ -51,10 +51,10 @@ func kernelOf(p *forensics.Pass, m mounts.Mount) kernelSaid {
 // sinceBoot are those since the machine was started, and about a device those since it was mounted: an earlier kernel spoke
 // of other mounts, and gave the names of devices to others.
 func sinceBoot(p *forensics.Pass, kinds ...logs.Kind) []logs.Event {
-	boot := p.Evidence.Node.Boot
+	boot, logged := p.Evidence.Node.Boot, logview.Boot(p)
 	return slices.DeleteFunc(logview.Events(p, kinds...), func(e logs.Event) bool {
 		last := logview.Last([]logs.Event{e})
-		return last != nil && (boot != nil && last.Before(boot.Add(-time.Minute)) || mountedSince(p, e.Device, *last))
+		return last != nil && (boot != nil && last.Before(boot.Add(-time.Minute)) || logged != nil && last.Before(*logged) || mountedSince(p, e.Device, *last))
 	})
 }
 

@@ -42,6 +42,8 @@ type Incident struct {
 	// Ended is when a message said that it was over; Current says that it was not, when the log ended.
 	Ended   *time.Time
 	Current bool
+	// Booted says that it ended because the machine was started again.
+	Booted bool
 	// Minor says that it is information also while it is current.
 	Minor bool
 	// Said says that the words of the headline have the reason.
@@ -78,10 +80,14 @@ func (s Spec) judge(p *forensics.Pass, i *Incident) {
 	i.Count, i.First, i.Last = logview.Count(i.Events), logview.First(i.Events), logview.Last(i.Events)
 	window := cmp.Or(s.Window, 150*time.Second)
 	i.Current = s.Lasting || logview.Within(i.Last, logview.KubeletEnd(p), window) || i.Last == nil
-	if s.Ended == nil {
-		return
+	var end *time.Time
+	if s.Ended != nil {
+		end = s.Ended(i.Subject)
 	}
-	end := s.Ended(i.Subject)
+	if boot := logview.Boot(p); boot != nil && i.Last != nil && i.ofKernel() && (end == nil || end.Before(*boot)) {
+		end = boot
+		i.Booted = i.Last.Before(*boot)
+	}
 	switch {
 	case end == nil:
 	case i.Last == nil || !end.Before(*i.Last):
@@ -95,6 +101,11 @@ func (s Spec) judge(p *forensics.Pass, i *Incident) {
 		}
 		i.First = i.Last
 	}
+}
+
+// ofKernel says whether only the kernel writes of it: a start of the machine ends that, and not what a kubelet needs of others.
+func (i Incident) ofKernel() bool {
+	return !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return !strings.HasPrefix(string(e.Kind), "kernel-") })
 }
 
 // Seconds is how long the log shows the incident: to the log's end if it is current.
@@ -159,6 +170,8 @@ func (i Incident) Finding(p *forensics.Pass, now, then string) forensics.Finding
 		f.Detail += " The last error: " + strings.TrimRight(reason, ".") + "."
 	}
 	switch {
+	case i.Booted:
+		f.Detail += " The machine was started again at " + logview.Moment(i.Ended) + ", and the log does not show it since."
 	case i.Ended != nil:
 		f.Detail += " The log says that it ended at " + logview.Moment(i.Ended) + "."
 	case !i.Current:

@@ -101,6 +101,9 @@ func loopSkips(p *forensics.Pass) *Skipping {
 			list = append(list, e)
 		}
 	}
+	if beforeBoot(p, Last(list)) {
+		return nil
+	}
 	if len(list) == 0 || !Within(Last(list), KubeletEnd(p), EveryRound) {
 		return nil
 	}

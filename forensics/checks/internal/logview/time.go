@@ -87,6 +87,18 @@ func findKubeletEnd(p *forensics.Pass) *time.Time {
 	return s.Last
 }
 
+// Boot is when the machine was started last, by the kernel's first line in the logs; nil where no log shows it. What an earlier kernel
+// showed as going on has ended then: a thread that was blocked, a mount that did not respond.
+func Boot(p *forensics.Pass) *time.Time {
+	return forensics.Once(p, "the last boot", func() *time.Time { return Last(Events(p, "kernel-boot")) })
+}
+
+// beforeBoot says whether a time is before the last boot.
+func beforeBoot(p *forensics.Pass, t *time.Time) bool {
+	boot := Boot(p)
+	return t != nil && boot != nil && t.Before(*boot)
+}
+
 // eventPause is how long a kubelet waits at most until it reports an event of an object again while its cause lasts (client-go,
 // tools/record: one in five minutes, after the first 25).
 const eventPause = 5 * time.Minute
