@@ -20,22 +20,30 @@ import (
 	"github.com/nodeforensics/nodeforensics/report/plan"
 )
 
-// TestWorkGrowsLinearly compares processor times, which the load of the machine does not change much: with eight times as
-// much of a kind, work that grows with the square of it takes 64 times as long.
+// TestWorkGrowsLinearly counts the bytes that are allocated, which no load of the machine changes: with four times as much of
+// a kind, what is made for each pair is sixteen times as much. BenchmarkDoubling shows work that allocates nothing.
 func TestWorkGrowsLinearly(t *testing.T) {
 	if raceEnabled {
-		t.Skip("compares times, which the race detector makes others, and has nothing that runs beside it")
+		t.Skip("nothing runs beside it, and what is allocated is the same")
 	}
-	const small, times, tooMuch = 300, 8, 24
+	const some, many, times, tooMuch, noise = 100, 1000, 4, 6, 1 << 20
+	node := testnode.Node()
+	allocated(t, &node) // what is made once
+	fixed := allocated(t, &node)
 	for _, k := range append(testnode.Kinds(), testnode.Everything()) {
 		t.Run(k.Name, func(t *testing.T) {
-			few, many := testnode.With(k, small), testnode.With(k, small*times)
-			before, after := costs(t, &few), costs(t, &many)
-			for i, name := range stages {
-				// Below that it is the fixed cost of a report that is measured.
-				if floor := 2 * time.Millisecond; after[i] > tooMuch*max(before[i], floor) {
-					t.Errorf("%s takes %v for %d and %v for %d", name, before[i], small, after[i], small*times)
-				}
+			grown := func(n int) uint64 {
+				e := testnode.With(k, n)
+				return max(allocated(t, &e), fixed) - fixed
+			}
+			n := some
+			before := grown(n)
+			if before < noise/2 { // small things, of which there can be more: words of a text
+				n = many
+				before = grown(n)
+			}
+			if after := grown(n * times); after > tooMuch*before+noise {
+				t.Errorf("%d kB for %d, %d kB for %d", before>>10, n, after>>10, n*times)
 			}
 		})
 	}
@@ -60,9 +68,10 @@ func allocated(t *testing.T, e *forensics.Evidence) uint64 {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	r := report.New(report.Tool{Name: "nodeforensics"}, *e, forensics.Analyze(e, checks.All()))
-	if err := errors.Join(report.HTML(io.Discard, r), report.Text(io.Discard, r, report.TextOptions{Width: 80})); err != nil {
-		t.Fatal(err)
+	for _, stage := range work(e) {
+		if err := stage(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	runtime.ReadMemStats(&after)
 	return after.TotalAlloc - before.TotalAlloc
@@ -71,13 +80,11 @@ func allocated(t *testing.T, e *forensics.Evidence) uint64 {
 // stages are what is done with evidence after it was collected.
 var stages = [...]string{"analyze", "html", "json", "text", "plan", "read"}
 
-// costs is the processor time of each stage, with all threads of the garbage collector.
-func costs(t testing.TB, e *forensics.Evidence) [len(stages)]time.Duration {
-	t.Helper()
-	var took [len(stages)]time.Duration
+// work is what each stage does.
+func work(e *forensics.Evidence) [len(stages)]func() error {
 	var r report.Report
 	var text bytes.Buffer
-	for i, stage := range []func() error{
+	return [...]func() error{
 		func() error {
 			r = report.New(report.Tool{Name: "nodeforensics"}, *e, forensics.Analyze(e, checks.All()))
 			for _, o := range r.Outcomes {
@@ -100,7 +107,14 @@ func costs(t testing.TB, e *forensics.Evidence) [len(stages)]time.Duration {
 			}
 			return nil // refused where it is too much
 		},
-	} {
+	}
+}
+
+// costs is the processor time of each stage, with all threads of the garbage collector.
+func costs(t testing.TB, e *forensics.Evidence) [len(stages)]time.Duration {
+	t.Helper()
+	var took [len(stages)]time.Duration
+	for i, stage := range work(e) {
 		runtime.GC() // of what was left before
 		began := cpuTime(t)
 		if err := stage(); err != nil {
