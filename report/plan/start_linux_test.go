@@ -16,6 +16,9 @@ import (
 
 // TestScriptStale has reports that are not of this node as it is now.
 func TestScriptStale(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	ago := func(d time.Duration) func(*report.Report) {
 		return func(r *report.Report) { r.Evidence.Collected = time.Now().Add(-d) }
 	}
@@ -49,6 +52,9 @@ func TestScriptStale(t *testing.T) {
 
 // TestScriptPodList has lists that prove nothing.
 func TestScriptPodList(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	tr := newTree(t)
 	tr.write(uidA, nfs+"/db/file", "precious")
 	script := plan(t, tr.report("1.34.4"))
@@ -86,6 +92,9 @@ func TestScriptPodList(t *testing.T) {
 
 // TestScriptWithoutPodList has no list: it goes on only where cgroups of pods can be seen.
 func TestScriptWithoutPodList(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	tr := newTree(t)
 	tr.write(uidA, nfs+"/", "")
 	script := plan(t, tr.report("1.17.4"))
@@ -107,6 +116,9 @@ func TestScriptWithoutPodList(t *testing.T) {
 
 // TestScriptRuntime has a container of the pod in the files of the runtime.
 func TestScriptRuntime(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	tr := newTree(t)
 	tr.write(uidA, nfs+"/", "")
 	script := plan(t, tr.report("1.17.4"))
@@ -125,6 +137,9 @@ func TestScriptRuntime(t *testing.T) {
 
 // TestScriptCopies keeps copies only where nobody can exchange them, and says where they would not last.
 func TestScriptCopies(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	tr := newTree(t)
 	tr.write(uidA, csi+"/vol_data.json", volData)
 	script := plan(t, tr.report("1.34.4"))
@@ -161,6 +176,9 @@ func TestScriptCopies(t *testing.T) {
 
 // TestScriptFullDisk cannot keep a copy, so the file stays.
 func TestScriptFullDisk(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	tr := newTree(t)
 	tr.write(uidA, csi+"/vol_data.json", volData)
 	tr.write(uidA, csi+"/mount/", "")
@@ -175,6 +193,9 @@ func TestScriptFullDisk(t *testing.T) {
 
 // TestScriptEnvironment believes nothing of its caller's environment.
 func TestScriptEnvironment(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	tr := newTree(t)
 	tr.write(uidA, nfs+"/", "")
 	name := filepath.Join(t.TempDir(), "plan.sh")

@@ -47,6 +47,9 @@ func everything(tr tree) string {
 // TestScriptLosesNothing runs the script over leftovers of all classes at once: what is safe is removed, the rest is
 // refused with the reason, and every file with something in it is still there, byte for byte.
 func TestScriptLosesNothing(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	for _, version := range []string{"1.17.4", "1.34.4", ""} {
 		t.Run("kubelet "+version, func(t *testing.T) {
 			tr := newTree(t)
@@ -132,6 +135,9 @@ func backing(t *testing.T, point string) string {
 }
 
 func TestScriptMovesData(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	tr := newTree(t)
 	tr.write(uidA, nfs+"/db/file", "precious")
 	must(t, os.Symlink("/etc", filepath.Join(tr.pod(uidA), nfs, "link")))
@@ -180,6 +186,9 @@ var hostileNames = []string{
 
 // TestScriptHostileNames has names that no kubelet makes: nothing is done about them, and nothing of them is executed.
 func TestScriptHostileNames(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	tr := newTree(t)
 	for _, name := range hostileNames {
 		tr.write(uidA, "volumes/kubernetes.io~nfs/"+name+"/", "")
@@ -210,6 +219,9 @@ func TestScriptHostileNames(t *testing.T) {
 
 // TestScriptDoesNotTouchDeadMounts has a mount that stopped answering in a pod that is cleaned up otherwise.
 func TestScriptDoesNotTouchDeadMounts(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	tr := newTree(t)
 	dead := testfuse.Mount(t, tr.write(uidA, nfs+"/", ""), testfuse.Options{})
 	tr.write(uidA, csi+"/vol_data.json", volData)
@@ -232,6 +244,9 @@ func TestScriptDoesNotTouchDeadMounts(t *testing.T) {
 
 // TestScriptRefuses has reports from which nothing may be concluded.
 func TestScriptRefuses(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	for name, tc := range map[string]struct {
 		change func(r *report.Report)
 		status int
@@ -280,6 +295,9 @@ func remembers(r *report.Report) {
 
 // TestScriptIsWhole makes sure that of a script that was cut nothing runs.
 func TestScriptIsWhole(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	tr := newTree(t)
 	tr.write(uidA, nfs+"/", "")
 	script := plan(t, tr.report("1.17.4"))
@@ -298,6 +316,9 @@ func TestScriptIsWhole(t *testing.T) {
 
 // TestScriptOptions holds wrong options to doing nothing.
 func TestScriptOptions(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	tr := newTree(t)
 	script := plan(t, tr.report("1.17.4"))
 	for _, args := range [][]string{{"--force"}, {"--move-data"}, {"--move-data", "/nowhere"}, {"apply"}} {
@@ -312,6 +333,9 @@ func TestScriptOptions(t *testing.T) {
 
 // TestScriptShells runs the script in every shell that is here.
 func TestScriptShells(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	tr := newTree(t)
 	tr.write(uidA, nfs+"/db\n/", "")
 	tr.write(uidA, csi+"/vol_data.json", volData)
@@ -335,6 +359,9 @@ func TestScriptShells(t *testing.T) {
 
 // TestScriptStaticPod has a pod whose UID comes back with its manifest: only a list of pods tells whether it is gone.
 func TestScriptStaticPod(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	static := strings.ReplaceAll(uid("c"), "-", "")
 	for name, tc := range map[string]struct {
 		listed []string
