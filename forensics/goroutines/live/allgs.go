@@ -11,8 +11,22 @@ var errNoGoroutines = errors.New("the runtime's list of goroutines was not found
 // maxGoroutines is how many are read.
 const maxGoroutines = 1 << 20
 
-// goroutines finds runtime.allgs, a slice in the program's zeroed data, by what its elements are: each points to a g whose sched.g is itself.
+// goroutines finds runtime.allgs. A program that grows puts it where nothing was when its mappings were read, and into pages that were read
+// before: where it is not found, both are read anew.
 func (p *program) goroutines() ([]uint64, error) {
+	list := p.allgs()
+	for len(list) == 0 && p.elsewhere(errOutside) {
+		p.pages = nil
+		list = p.allgs()
+	}
+	if len(list) == 0 {
+		return nil, errNoGoroutines
+	}
+	return list, nil
+}
+
+// allgs finds runtime.allgs, a slice in the program's zeroed data, by what its elements are: each points to a g whose sched.g is itself.
+func (p *program) allgs() []uint64 {
 	var best []uint64
 	var where uint64
 	good := 0
@@ -35,9 +49,9 @@ func (p *program) goroutines() ([]uint64, error) {
 		}
 	}
 	if good == 0 {
-		return nil, errNoGoroutines
+		return nil
 	}
-	return p.grown(where, best), nil
+	return p.grown(where, best)
 }
 
 // grown reads the list anew where the program has moved it since, or is about to: its address and its length are not written at once.

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -87,6 +88,35 @@ func TestRestless(t *testing.T) {
 	t.Logf("%d of %d goroutines were read", whole, read)
 	if whole < read/2 {
 		t.Errorf("only %d of %d goroutines were read", whole, read)
+	}
+}
+
+// TestListMovedMeanwhile reads a program whose list lies where nothing was when its mappings were read.
+func TestListMovedMeanwhile(t *testing.T) {
+	dir := "/proc/" + strconv.Itoa(run(t, "restless").Process.Pid)
+	maps := func() ([]mapping, error) {
+		text, err := os.ReadFile(dir + "/maps")
+		if err != nil {
+			return nil, err
+		}
+		return parseMaps(bytes.NewReader(text))
+	}
+	all, err := maps()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := slices.DeleteFunc(all, func(m mapping) bool { return m.inode == "0" && m.start >= 0xc000000000 }) // without the heap
+	file, err := os.Open(dir + "/mem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	p, err := open(&memory{file: file, maps: before, remap: maps}, here())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := p.goroutines(); err != nil || len(list) == 0 {
+		t.Errorf("%d goroutines, %v", len(list), err)
 	}
 }
 
