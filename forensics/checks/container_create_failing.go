@@ -48,8 +48,8 @@ missing file of the image looks the same: the error tells.`,
 				}
 				incident.ByRuntime(p, &f)
 				for _, e := range i.Events {
-					if cause := e.Cause(); cause == "disconnected" || cause == "stale" {
-						f.Because = findings.Union(f.Because, []forensics.Entity{mountInMessage(p, e)})
+					if cause, mount := e.Cause(), mountInMessage(p, e); mount.Kind != "" && (cause == "disconnected" || cause == "stale") {
+						f.Because = findings.Union(f.Because, []forensics.Entity{mount})
 					}
 				}
 				if i.Grave() {

@@ -39,19 +39,6 @@ func lockups(p *forensics.Pass) []incident.Incident {
 	return list
 }
 
-// byLockup explains a stall of the kubelet, that its log alone shows between two times, by CPUs that were stuck in that time: then even the
-// kubelet's own clock and its threads stop.
-func byLockup(p *forensics.Pass, f *forensics.Finding, since, until *time.Time) {
-	for _, i := range lockups(p) {
-		if !i.Grave() || i.First == nil || i.Last == nil || since == nil || until == nil || i.First.After(*until) || i.Last.Before(*since) {
-			continue
-		}
-		f.Because = append(f.Because, i.Subject)
-		f.Detail = findings.Sentences(f.Detail, "The kernel log says that CPUs were stuck in this time. Nothing that runs on such a CPU makes progress.")
-		f.Refs = append(f.Refs, logview.EventRefs(i.Events...)...)
-	}
-}
-
 func lockupFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 	worst := i.Events[0]
 	for _, e := range i.Events {

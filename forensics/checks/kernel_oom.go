@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,15 @@ warning. So is a single one that hit the kubelet or the container runtime, or wi
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
 		incident.SawKernel(p)
+		for _, i := range ooms(p) {
+			reportOOM(p, i)
+		}
+	},
+}
+
+// ooms are the kills, by the pod, the cgroup or the node whose memory ran out.
+func ooms(p *forensics.Pass) []incident.Incident {
+	return forensics.Once(p, "kills for memory", func() []incident.Incident {
 		spec := incident.Spec{Window: 30 * time.Minute, Subject: func(e logs.Event) forensics.Entity {
 			switch pod := incident.PodOf(p, e); {
 			case e.Kind == "kernel-oom":
@@ -35,24 +45,27 @@ warning. So is a single one that hit the kubelet or the container runtime, or wi
 			}
 			return incident.Thing("kernel", "cgroup-memory")
 		}}
-		for _, i := range spec.Find(p, logview.Events(p, "kernel-oom", "kernel-oom-cgroup")) {
-			reportOOM(p, i)
+		list := spec.Find(p, logview.Events(p, "kernel-oom", "kernel-oom-cgroup"))
+		live, _ := p.Evidence.Saw(forensics.SourceProcesses)
+		for n, i := range list {
+			vital := slices.ContainsFunc(i.Events, func(e logs.Event) bool {
+				name, _, ok := strings.Cut(e.Process, " (")
+				return ok && (name == "kubelet" || cri.IsLogName(name))
+			})
+			ends := !live && logview.Within(i.Last, logview.Story(p).Last, time.Second) // what somebody has cut out to show it
+			list[n].Minor = i.Count < logview.FewFailures && !vital && !ends
 		}
-	},
+		return list
+	})
 }
 
 func reportOOM(p *forensics.Pass, i incident.Incident) {
 	var victims []string
-	vital := false
 	for _, e := range i.Events {
-		if name, _, ok := strings.Cut(e.Process, " ("); ok {
+		if strings.Contains(e.Process, " (") {
 			victims = findings.Union(victims, []string{e.Process})
-			vital = vital || name == "kubelet" || cri.IsLogName(name)
 		}
 	}
-	live, _ := p.Evidence.Saw(forensics.SourceProcesses)
-	ends := !live && logview.Within(i.Last, logview.Story(p).Last, time.Second) // what somebody has cut out to show it
-	i.Minor = i.Count < logview.FewFailures && !vital && !ends
 	f := i.Finding(p, "", "")
 	if i.Events[0].Origin != "kubelet" { // which reports it as an event
 		f = incident.Certain(f)

@@ -82,19 +82,6 @@ func comesAndGoes(p *forensics.Pass, i incident.Incident, window time.Duration) 
 		logview.Between(i.First, i.Ended) <= window.Seconds()*float64(i.Count)
 }
 
-// byLostServer explains a stall of the kubelet, that its log alone shows since a time, by a file server that did not respond before the stall's
-// last message: what the kubelet and the runtime do in its mounts waits.
-func byLostServer(p *forensics.Pass, f *forensics.Finding, until *time.Time) {
-	for _, i := range lostServers(p) {
-		if !i.Grave() || i.Ended != nil || i.First != nil && until != nil && i.First.After(*until) {
-			continue
-		}
-		f.Because = findings.Union(f.Because, []forensics.Entity{i.Subject})
-		f.Detail = findings.Sentences(f.Detail, "The kernel log says that "+serverName(i.Events[0])+" does not respond. Calls of the kubelet and of the runtime in its mounts wait.")
-		f.Refs = append(f.Refs, logview.EventRefs(i.Events...)...)
-	}
-}
-
 // isBack says whether the last line about a server says that it is back, by the order of the lines: dmesg without -T has no times, and a
 // file that does not name the boot gives none.
 func isBack(p *forensics.Pass, i incident.Incident, subject func(logs.Event) forensics.Entity) bool {

@@ -78,7 +78,7 @@ func reportSlowHousekeeping(p *forensics.Pass) {
 		f.Effect = "pods start and stop late"
 		f.Detail = findings.Sentences(f.Detail, housekeepingEffect(p), "Most often the mount of a volume, the runtime or the disk answers slowly. A goroutine dump during a round shows which.")
 		f.Remedies = []forensics.Remedy{remedy.KeepEvidence()}
-		byLostServer(p, &f, i.Last)
+		byNode(p, &f, i.First, i.Last)
 		p.Report(f)
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
@@ -170,8 +172,7 @@ func (t *plegTrouble) finding(p *forensics.Pass) forensics.Finding {
 		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 	}
 	if t.current && t.unhealthy {
-		byLostServer(p, &f, t.until)
-		byLockup(p, &f, t.since, t.until)
+		byNode(p, &f, t.since, t.until)
 	}
 	return t.join(p, f)
 }
@@ -212,4 +213,101 @@ func (t *plegTrouble) join(p *forensics.Pass, f forensics.Finding) forensics.Fin
 		f.Because = append(f.Because, cause)
 	}
 	return f
+}
+
+// stallCauses are the troubles of the whole node behind which the kubelet and its runtime stall. One can be the cause of those in later rows:
+// where an earlier one explains a stall, a later one is not asked. A server that does not respond and a stuck CPU may both be.
+var stallCauses = [][]struct {
+	find func(*forensics.Pass) []incident.Incident
+	says func(incident.Incident) string
+}{
+	{
+		{lostServers, func(i incident.Incident) string {
+			return serverName(i.Events[0]) + " does not respond. Calls of the kubelet and of the runtime in its mounts wait."
+		}},
+		{lockups, func(incident.Incident) string {
+			return "CPUs were stuck in this time. Nothing that runs on such a CPU makes progress."
+		}},
+	},
+	{{failingMountDisks, diskSays}, {failingDisks, diskSays}, {failingFileSystems, diskSays}},
+	{{nodeOOMs, func(incident.Incident) string {
+		return "the node was out of memory in this time. The kubelet and the runtime wait for memory, and their processes may be killed."
+	}}},
+	{{startLimits, func(incident.Incident) string {
+		return "no process or thread can be started. The runtime needs both for each container."
+	}}},
+	{{hungTasks, func(i incident.Incident) string {
+		return i.Events[0].Process + " was blocked in the kernel. A container with such a process cannot be stopped, and a call about it waits."
+	}}},
+}
+
+func diskSays(i incident.Incident) string {
+	return logs.Words(i.Events[0].Kind) + " in this time. What reads or writes there waits or fails."
+}
+
+// byNode explains a stall, that a log alone shows between two times, by trouble of the node that the log shows for the same time.
+func byNode(p *forensics.Pass, f *forensics.Finding, since, until *time.Time) {
+	for _, row := range stallCauses {
+		found := false
+		for _, cause := range row {
+			for _, i := range cause.find(p) {
+				if !i.Grave() || i.Ended != nil || !meets(i, since, until) {
+					continue
+				}
+				found = true
+				f.Because = findings.Union(f.Because, []forensics.Entity{i.Subject})
+				f.Detail = findings.Sentences(f.Detail, "The log also says: "+cause.says(i))
+				f.Refs = append(f.Refs, logview.EventRefs(i.Events...)...)
+			}
+		}
+		if found {
+			return
+		}
+	}
+}
+
+// meets says whether an incident began before a stall ended and, unless it lasts, was logged no more than some minutes before the stall. A
+// server waits in silence; all others repeat their messages. What has no time, as the lines of dmesg, may be of the same time.
+func meets(i incident.Incident, since, until *time.Time) bool {
+	const lead = 5 * time.Minute
+	if i.First != nil && until != nil && i.First.After(*until) {
+		return false
+	}
+	lasts := slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Server != "" || gravity(e.Kind) > 0 })
+	return lasts || i.Last == nil || since == nil || !i.Last.Before(since.Add(-lead))
+}
+
+// failingMountDisks are file systems of known mounts of whose disk the kernel reports errors.
+func failingMountDisks(p *forensics.Pass) (found []incident.Incident) {
+	seen := map[string]bool{}
+	for _, m := range p.Evidence.Mounts.Mounts {
+		if seen[m.Device] {
+			continue
+		}
+		seen[m.Device] = true
+		spec := incident.Spec{Window: 30 * time.Minute, Subject: func(logs.Event) forensics.Entity {
+			return forensics.Entity{Kind: forensics.KindSuperblock, ID: m.Device}
+		}}
+		for _, i := range spec.Find(p, fsview.KernelEvents(p, "devices that fail", fsview.DeviceFailures, m)) {
+			grave := gravity(worstOf(i).Kind) > 0
+			i.Current, i.Minor = i.Current || grave, !grave && i.Count < logview.FewFailures
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// nodeOOMs are those of the whole node: what is killed at the limit of a container concerns that container.
+func nodeOOMs(p *forensics.Pass) []incident.Incident {
+	return slices.DeleteFunc(slices.Clone(ooms(p)), func(i incident.Incident) bool { return i.Subject != incident.Thing("kernel", "memory") })
+}
+
+// startLimits are reached limits without which no process starts.
+func startLimits(p *forensics.Pass) (found []incident.Incident) {
+	for _, l := range limits {
+		if l.id == "processes" || l.id == "process-ids" && !l.ofPods {
+			found = append(found, l.find(p)...)
+		}
+	}
+	return found
 }

@@ -53,13 +53,13 @@ Known functions in a dump:` + stall.DocOf(syncLoopSites()),
 		case silent != nil:
 			f = syncLoopSilent(p, silent)
 			if len(f.Because) == 0 {
-				byLostServer(p, &f, logview.KubeletEnd(p))
+				byNode(p, &f, f.Since, logview.KubeletEnd(p))
 			}
 		case skips != nil:
 			f = syncLoopSkips(p, skips)
 		case len(healthInLog(p)) > 0:
 			f = syncLoopHealthFailed(p, unproven)
-			byLostServer(p, &f, logview.Last(healthInLog(p)))
+			byNode(p, &f, f.Since, logview.Last(healthInLog(p)))
 		default:
 			if !tellsOfSyncLoop(p) {
 				p.Unjudged("no endpoint with the syncloop check answered, and no goroutine dump shows the sync loop")

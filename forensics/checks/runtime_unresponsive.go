@@ -257,6 +257,9 @@ func silenceFinding(p *forensics.Pass, s *logview.RuntimeSilence) forensics.Find
 		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 		blameRuntimeProcess(p, &f)
 		f.Because = append(f.Because, fullDisks(p)...)
+		if len(f.Because) == 0 {
+			byNode(p, &f, s.Since, s.Until)
+		}
 	}
 	return withRuntimeInLog(p, s, f)
 }

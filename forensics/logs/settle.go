@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 const (
@@ -14,8 +16,8 @@ const (
 	maxRetry = 5 * time.Minute
 	// settleReach is how much later than a time that is known other lines of its log can be.
 	settleReach = 180 * 24 * time.Hour
-	// maxTried bounds the texts that are looked at.
-	maxTried = 16
+	// maxTried bounds the texts that are looked at, maxPasted their bytes.
+	maxTried, maxPasted = 16, 64 << 10
 )
 
 // settle finds the year and the zone of lines that have none, by times in the messages at the beginning of the log. It says
@@ -31,6 +33,7 @@ func (p *lineParser) settle(text []byte) (year, zone bool) {
 	if at := p.firstDated(text); !at.IsZero() {
 		return p.notAfter(at), false
 	}
+	whole := text
 	for range maxTried {
 		i := bytes.Index(text, []byte(`time="20`)) // logfmt, as containerd and dockerd write it
 		if i < 0 {
@@ -41,7 +44,23 @@ func (p *lineParser) settle(text []byte) (year, zone bool) {
 		}
 		text = text[i+1:]
 	}
+	if at := lastPasted(whole); !at.IsZero() {
+		return p.notAfter(at), false
+	}
 	return false, false
+}
+
+// pastedTimes are those that kubectl describe and dmesg -T write, which people paste beside a log.
+var pastedTimes = pattern.New(`(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)(?:, \d\d ([A-Z][a-z]{2}) (20\d\d) | ([A-Z][a-z]{2}) [ \d]\d \d\d:\d\d:\d\d (20\d\d)\])`)
+
+// lastPasted is the month of the latest of those times at the beginning of a log.
+func lastPasted(text []byte) (last time.Time) {
+	for _, m := range pastedTimes.FindAllStringSubmatch(string(clipBytes(text, maxPasted)), maxTried*maxTried) {
+		if at, err := time.Parse("Jan 2006", m[1]+m[3]+" "+m[2]+m[4]); err == nil && at.After(last) {
+			last = at
+		}
+	}
+	return last
 }
 
 // firstDated is the time of the first line with year and zone, of those at the beginning.
@@ -49,7 +68,7 @@ func (p *lineParser) firstDated(text []byte) time.Time {
 	for n := 0; n < maxTried && len(text) > 0; n++ {
 		line, rest, _ := bytes.Cut(text, []byte("\n"))
 		text = rest
-		if e, s := p.parse(string(clipBytes(line, 300))); s.timed {
+		if e, s := p.parse(string(clipBytes(line, 300))); s.timed && e.API == nil { // an event may have an age alone
 			return e.Time
 		}
 	}
