@@ -259,7 +259,7 @@ func (p *lineParser) peel(e *entry, s *shape, text string) (string, bool) {
 		return p.logrus(e, s, text)
 	case 'A' <= c && c <= 'W' && len(text) > 15:
 		return p.dated(e, s, text)
-	case c == 'k' && strings.HasPrefix(text, "kern "):
+	case c == 'k' && (strings.HasPrefix(text, "kern ") || strings.HasPrefix(text, "kern: ")):
 		return p.decoded(e, s, text)
 	case 'a' <= c && c <= 'z' && s.depth == 0:
 		return tagged(e, s, text)

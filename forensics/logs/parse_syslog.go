@@ -321,11 +321,22 @@ func (p *lineParser) ring(text string) (since time.Duration, rest string, ok boo
 	return since, rest, true
 }
 
-// decoded reads "kern  :info  : [  123.456789] message", as dmesg -x writes it.
+// decoded reads "kern  :info  : [  123.456789] message", as dmesg -x writes it, and "kern:    info: [2026-11-21T10:00:00.123Z]: message", as
+// talosctl dmesg does.
 func (p *lineParser) decoded(e *entry, s *shape, text string) (string, bool) {
 	_, rest, ok := strings.Cut(text[:min(len(text), 64)], ": [")
 	if !ok {
 		return text, false
+	}
+	if at := text[len(text[:min(len(text), 64)])-len(rest):]; strings.HasPrefix(text, "kern: ") {
+		t, end, zoned := p.rfc3339(at)
+		message, ok := strings.CutPrefix(at[end:], "]: ")
+		if end == 0 || !ok {
+			return text, false
+		}
+		s.stamp(e, t, zoned)
+		s.push(layerDmesg)
+		return message, true
 	}
 	return p.dmesg(e, s, text[len(text[:min(len(text), 64)])-len(rest)-1:])
 }

@@ -195,13 +195,13 @@ var (
 	journalHead = pattern.New(`^[A-Z][a-z]{2} +\d{1,2} (?:\d{4} )?\d\d:\d\d:\d\d`)
 	isoHead     = pattern.New(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d`)
 	clockHead   = pattern.New(`^\d\d:\d\d:\d\d(?:[.,]\d+)? [\w.-]+ [\w.@/-]+(?:\[\d+\])?: `)
-	otherHead   = pattern.New(`^(?:\[ *\d+\.\d{6}\]|<\d+>|time=["\d]|level=[a-z]{4,7} |(?:INFO|WARN|ERRO|FATA)\[\d{4,}|\{"|goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[|SIG[A-Z]+: |panic: |fatal error: |created by )`)
+	otherHead   = pattern.New(`^(?:\[ *\d+\.\d{6}\]|kern: +[a-z]+: \[\d{4}-|<\d+>|time=["\d]|level=[a-z]{4,7} |(?:INFO|WARN|ERRO|FATA)\[\d{4,}|\{"|goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[|SIG[A-Z]+: |panic: |fatal error: |created by )`)
 	foreignHead = pattern.New(`^(\d{0,2}[^\s\d]+) +(\d{1,2} \d\d:\d\d:\d\d)`)
 )
 
 // begins says whether a line begins as programs begin a line of a log or of a dump.
 func begins(s string) bool {
-	return klogHead.MatchString(s) || journalHead.MatchString(s) || isoHead.MatchString(s) || clockHead.MatchString(s) || otherHead.MatchString(s) || english(s) != s
+	return klogHead.MatchString(s) || journalHead.MatchString(s) || isoHead.MatchString(s) || clockHead.MatchString(s) || otherHead.MatchString(s) || s != "" && s[0] == '[' && ctimeHead.MatchString(s) || english(s) != s
 }
 
 // months are how other languages begin the names that journalctl and syslog write (%b of strftime), in lower case.
