@@ -71,6 +71,7 @@ type page struct {
 	sections  []described
 	rows      []described // of tables of objects
 	namespace string      // of the command line
+	node      string      // of the command line
 	failed    int         // texts that were no YAML
 }
 
@@ -364,6 +365,7 @@ var (
 	field      = pattern.New(`^(\s{0,8})(Name|Namespace|Node|Roles|Taints|StorageClass|Access Modes|Reclaim Policy|Containers|Node-Selectors):\s*(\S*)`)
 	command    = pattern.New(`(?:kubectl|oc|k)\b.*\b(?:events?|ev|po|pods?|pvc)\b.*\s(?:-n|--namespace)[ =]([a-z0-9][a-z0-9.-]*)`)
 	command2   = pattern.New(`(?:kubectl|oc|k)\b.*\s(?:-n|--namespace)[ =]([a-z0-9][a-z0-9.-]*).*\b(?:events?|ev|po|pods?|pvc)\b`)
+	getNode    = pattern.New(`(?:kubectl|oc|k) get (?:nodes?|no)[ /]([a-z0-9][a-z0-9.-]*)\b`)
 	assignedTo = pattern.New(`^Successfully assigned (?:([\w.-]+)/)?([\w.-]+) to ([\w.-]+)`)
 )
 
@@ -373,6 +375,9 @@ func (p *page) context(line string) {
 		if m := c.FindStringSubmatch(line); m != nil {
 			p.namespace = m[1]
 		}
+	}
+	if m := getNode.FindStringSubmatch(line); m != nil {
+		p.node = m[1]
 	}
 	if n := len(p.sections); n > 0 {
 		p.described.field(line)

@@ -3,6 +3,7 @@ package kubectl
 import (
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -13,7 +14,9 @@ import (
 var (
 	yamlStart = pattern.New(`^(\s*)(- )?(?:apiVersion: \S+|kind: (?:Event|Pod|Node|List))\s*$`)
 	yamlKey   = pattern.New(`^[\w./"'-]+:(?:\s|$)`)
-	jsonStart = pattern.New(`^\s*\{\s*(?:$|"(?:apiVersion|kind|action|metadata|items)"\s*:)`)
+	jsonStart = pattern.New(`^\s*\{\s*(?:$|"(?:apiVersion|kind|action|metadata|items|lastHeartbeatTime)"\s*:)`)
+	// conditionsStart begins a list of conditions.
+	conditionsStart = pattern.New(`^\s*(?:"conditions"\s*:\s*)?\[\s*(?:$|\{)`)
 )
 
 // maxFailed is how many texts that look like YAML, but are none, are tried: each takes the time of all that follows it.
@@ -23,6 +26,8 @@ const maxFailed = 100
 func (p *page) object(i int) int {
 	line := p.lines[i]
 	switch {
+	case strings.Contains(line, "[") && conditionsStart.MatchString(line):
+		return p.conditions(i)
 	case strings.Contains(line, "{") && jsonStart.MatchString(line):
 		return p.json(i)
 	case strings.Contains(line, "apiVersion:") || strings.Contains(line, "kind:"):
@@ -32,19 +37,46 @@ func (p *page) object(i int) int {
 }
 
 func (p *page) json(i int) int {
+	if n := p.conditions(i); n > 0 {
+		return n
+	}
 	if near := strings.Join(p.lines[i:min(i+60, len(p.lines))], "\n"); !strings.Contains(near, `"apiVersion"`) && !strings.Contains(near, `"kind"`) {
 		return 0
 	}
-	dec := json.NewDecoder(&linesReader{rest: p.lines[i:]})
-	var value json.RawMessage
+	value, n := p.decode(i, 0)
+	return p.take(value, i, n)
+}
+
+// decode reads a value of JSON that begins in a line, and returns the lines that it takes; 0 where there is none.
+func (p *page) decode(i, from int) (value json.RawMessage, lines int) {
+	dec := json.NewDecoder(&linesReader{line: p.lines[i][from:] + "\n", rest: p.lines[i+1:]})
 	if dec.Decode(&value) != nil {
+		return nil, 0
+	}
+	for at, end := int64(-from), dec.InputOffset(); at < end; lines++ {
+		at += int64(len(p.lines[i+lines])) + 1
+	}
+	return value, lines
+}
+
+// conditions takes the conditions of a node without the node around them, as "jq .status.conditions" prints them: only nodes have heartbeats.
+func (p *page) conditions(i int) int {
+	if near := strings.Join(p.lines[i:min(i+3, len(p.lines))], "\n"); p.failed >= maxFailed || !strings.Contains(near, `"lastHeartbeatTime"`) {
 		return 0
 	}
-	n, end := 0, dec.InputOffset()
-	for at := int64(0); at < end; n++ {
-		at += int64(len(p.lines[i+n])) + 1
+	value, n := p.decode(i, strings.IndexAny(p.lines[i], "[{"))
+	var list []struct {
+		Heartbeat string `json:"lastHeartbeatTime"`
+		Type      string `json:"type"`
 	}
-	return p.take(value, i, n)
+	if n > 0 && value[0] == '{' {
+		value = slices.Concat(json.RawMessage("["), value, json.RawMessage("]"))
+	}
+	if n == 0 || json.Unmarshal(value, &list) != nil || len(list) == 0 || list[0].Heartbeat == "" || list[0].Type == "" {
+		p.failed++
+		return 0
+	}
+	return p.take(slices.Concat([]byte(`{"kind":"Node","apiVersion":"v1","metadata":{"name":"`+p.node+`"},"status":{"conditions":`), value, []byte("}}")), i, n)
 }
 
 // linesReader reads lines as far as they are asked for.
