@@ -32,21 +32,26 @@ kubelet are there equally often.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceMounts}},
 	Run: func(p *forensics.Pass) {
+		ofPod := func(point string) bool {
+			uid, _ := forensics.PodOf(point)
+			return uid != "" || unmounts.StagedPath.MatchString(point)
+		}
+		ofKubelet := p.Model.BelowKubelet
+		if len(p.Model.KubeletRoots()) == 0 {
+			ofKubelet = ofPod
+			p.Unjudged("the kubelet's directory is not known: only volumes of pods were judged")
+		}
 		for _, m := range p.Evidence.Mounts.Mounts {
-			if uid, _ := forensics.PodOf(m.MountPoint); m.Alike > 0 && (uid != "" || unmounts.StagedPath.MatchString(m.MountPoint)) {
+			if m.Alike > 0 && ofPod(m.MountPoint) {
 				p.ReportAlike(m.Alike, func(n int) string {
 					return fmt.Sprintf("%d mount points have %s stacked on each", n, text.Plural(m.Alike+1, "mount"))
 				}, countedStack(p, m))
 			}
 		}
-		if seen, why := p.Evidence.Saw(forensics.SourceKubelet); !seen {
-			p.Unjudged("the directory of the kubelet is not known: %s", why)
-			return
-		}
 		index := p.Model.Host()
 		done := map[string]bool{}
 		for _, m := range p.Evidence.Mounts.Mounts {
-			if done[m.MountPoint] || !p.Model.BelowKubelet(m.MountPoint) {
+			if done[m.MountPoint] || !ofKubelet(m.MountPoint) {
 				continue
 			}
 			done[m.MountPoint] = true

@@ -212,15 +212,22 @@ func (x *systemText) addTo(e *forensics.Evidence) {
 	}
 }
 
-// addMounts takes over the mounts, each once. They get negative ids: the kernel's are not in the text.
+// addMounts takes over the mounts, each once. They get negative ids where the kernel's are not in the text. Two at one place may be of two
+// namespaces, unless one is the parent of the other.
 func (x *systemText) addMounts(e *forensics.Evidence) {
-	known := map[mountRow]bool{}
+	known, stacked := map[mountRow]bool{}, map[mountRow]map[int]bool{}
 	for _, m := range x.mounts {
 		at := mountRow{m.MountPoint, m.Source, m.FSType}
-		if known[at] {
+		if ids := stacked[at]; known[at] && (m.ID == 0 || !ids[m.ParentID] || ids[m.ID]) {
 			continue
 		}
 		known[at] = true
+		if m.ID != 0 {
+			if stacked[at] == nil {
+				stacked[at] = map[int]bool{}
+			}
+			stacked[at][m.ID] = true
+		}
 		if m.ID == 0 {
 			m.ID, m.Alike = -len(known), x.tables.stacked(at)-1
 		}
