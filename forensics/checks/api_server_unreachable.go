@@ -17,7 +17,7 @@ var apiServerUnreachable = forensics.Check{
 	Title: "The kubelet cannot reach the API server",
 	Doc: `"Failed to watch", "Unable to update node status", "Failed to update lease": the kubelet gets no changes of pods and reports no status;
 after 40 s the node is NotReady. Pods that run continue. Since 1.28 a kubelet that was started meanwhile unmounts nothing. "Unauthorized":
-the API server rejects its certificate or token. A later change of a pod that the kubelet got from the API server shows that it is reachable again. Fewer than three errors are left out, since watches end now and then. A certificate that
+the API server rejects its certificate or token. A later change of a pod, or a list, that the kubelet got from the API server shows that it is reachable again. Fewer than three errors are left out, since watches end now and then. A certificate that
 has expired is the cause.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
@@ -52,7 +52,7 @@ has expired is the cause.`,
 	},
 }
 
-// lastNewsOfAPI is when the kubelet last heard of a change of a pod from the API server. A broken watch brings none: without it, the kubelet
+// lastNewsOfAPI is when the kubelet last heard of a change of a pod from the API server, or got a list of objects. A broken watch brings none: without it, the kubelet
 // learns of changes of static pods alone, which are updated by hand, and added when it starts.
 // They count where no error follows for three times the 10 s in which it updates its status: what fails now and then is not over.
 func lastNewsOfAPI(p *forensics.Pass) *time.Time {
@@ -60,6 +60,6 @@ func lastNewsOfAPI(p *forensics.Pass) *time.Time {
 	if logview.Between(logview.Last(logview.Events(p, logs.KindAPIUnreachable)), logview.KubeletEnd(p)) < patience {
 		return nil
 	}
-	news := logview.Events(p, "syncloop-update", "syncloop-reconcile", "syncloop-delete")
+	news := logview.Events(p, "syncloop-update", "syncloop-reconcile", "syncloop-delete", "api-synced")
 	return logview.Last(slices.DeleteFunc(news, func(e logs.Event) bool { return e.Kind == "syncloop-delete" && e.Reason != "api" }))
 }

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/deletion"
@@ -9,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 )
 
 // containerStopFailing finds containers and sandboxes that cannot be stopped or removed.
@@ -18,7 +20,7 @@ var containerStopFailing = forensics.Check{
 	Doc: `"StopContainer … failed", "StopPodSandbox … failed", "RemoveContainer … failed", "failed to destroy network for sandbox", errors of
 the shim: the kubelet tries again. Most often a process does not end since it waits in the kernel, or a mount of the container is in use.
 Three failures that continue at the end of the log are a warning; of a container that
-was killed and has not ended ("did not receive an exit event", "to be killed: wait container", DeadlineExceeded), one. Pods that are stuck in Terminating are left to pod-terminating-stuck.`,
+was killed and has not ended ("did not receive an exit event", "to be killed: wait container", DeadlineExceeded), one; and one answer to "docker rm" that it is busy. Pods that are stuck in Terminating are left to pod-terminating-stuck.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -43,13 +45,14 @@ was killed and has not ended ("did not receive an exit event", "to be killed: wa
 			}
 		}
 		for _, i := range found {
-			i.Minor = all < logview.FewFailures && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Cause() == "not-killed" })
+			i.Minor = all < logview.FewFailures && !slices.ContainsFunc(i.Events, notKilled) && !slices.ContainsFunc(i.Events, busyByHand)
 			name := thingTitle(p, i)
 			f := i.Finding(p, name+" cannot be stopped or removed", name+" could not be stopped or removed")
 			incident.ByRuntime(p, &f)
+			byHungTask(p, &f, i)
 			if i.Grave() {
 				client := "crictl"
-				if i.Events[0].Origin == "dockerd" {
+				if e := i.Events[0]; e.Origin == "dockerd" || busyByHand(e) {
 					client = "docker"
 				}
 				look := incident.Look("shows which process is blocked in the kernel (state D), and where: no signal ends it", "ps", "-eo", "pid,state,wchan:32,args")
@@ -62,4 +65,36 @@ was killed and has not ended ("did not receive an exit event", "to be killed: wa
 			}, f)
 		}
 	},
+}
+
+// byHungTask explains a container that was killed and has not ended by tasks that the kernel reported as hung within an hour: no signal ends
+// these. Its own threads, and the programs that start and stop containers, are in none.
+func byHungTask(p *forensics.Pass, f *forensics.Finding, i incident.Incident) {
+	const near = 3600
+	if !slices.ContainsFunc(i.Events, notKilled) {
+		return
+	}
+	for _, task := range hungTasks(p) {
+		name, _, _ := strings.Cut(task.Events[0].Process, " (")
+		before, after := logview.Between(task.Last, i.First), logview.Between(i.Last, task.First)
+		if task.Last == nil || i.Last == nil || before > near || after > near || !ofContainers(name) {
+			continue
+		}
+		f.Because = append(f.Because, task.Subject)
+		f.Detail = findings.Sentences(f.Detail, "The kernel reports "+name+" as hung: SIGKILL does not end such a task. The log does not say whether it is of this container.")
+		f.Confidence, f.ConfidenceWhy = forensics.Possible, "the logs show both near one another, and do not name the container's processes"
+	}
+}
+
+// busyByHand says whether a daemon has answered somebody's own command, which no log repeats, that a mount of the container is in use.
+func busyByHand(e logs.Event) bool {
+	return e.Kind == "container-remove-failed" && e.Code == "EBUSY" && e.Last == nil
+}
+
+func notKilled(e logs.Event) bool { return e.Cause() == "not-killed" }
+
+// ofContainers leaves out threads of the kernel, and programs of the node.
+func ofContainers(comm string) bool {
+	_, isRuntime := cri.OfProcess(comm)
+	return !isRuntime && !cri.IsShim(comm) && comm != "kubelet" && comm != "systemd" && !strings.ContainsAny(comm, "/:") && !slices.ContainsFunc([]string{"runc", "crun", "conmon", "xfsaild", "khugepaged", "kswapd"}, func(s string) bool { return strings.HasPrefix(comm, s) })
 }

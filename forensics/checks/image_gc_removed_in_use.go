@@ -27,7 +27,8 @@ ImagePullBackOff or ErrImageNeverPull.
 
 The evidence is the kubelet's log: "Removing image to free bytes", and pulls that fail afterwards. The message of a removal
 has an image ID, the message of a pull has a name. The match is certain only where both are the same. It is likely if
-policy forbids the pull (ErrImageNeverPull: the image was loaded manually), or if no registry answered. An image that a
+policy forbids the pull (ErrImageNeverPull: the image was loaded manually), if no registry answered, or if it is the
+sandbox image (pause), which every pod needs, and an image as small as that was removed. Another image that a
 registry does not know, or refuses, has another cause. A removal alone is information: the log does not say whether an
 image was loaded manually.
 
@@ -43,6 +44,9 @@ would delete next: no container uses them, they are not pinned, and the disk is 
 			return
 		}
 		missing := missingAfter(removed, logview.Events(p, logs.KindImagePullFailed))
+		if len(missing) == 0 {
+			missing = noSandboxImage(removed, logview.Events(p, logs.KindSandboxCreateFailed, "sandbox-create-echo"))
+		}
 		p.Report(imagesRemovedFinding(p, removed, missing))
 	},
 }
@@ -112,6 +116,17 @@ func missingAfter(removed, pulls []logs.Event) []logs.Event {
 	return slices.DeleteFunc(slices.Clone(pulls), func(e logs.Event) bool { return !likely[e.Image] })
 }
 
+// noSandboxImage are the sandboxes that failed for want of their image after an image was removed that is as small as theirs. Every pod
+// needs it, so the node had it before.
+func noSandboxImage(removed, failed []logs.Event) []logs.Event {
+	const small = 1 << 20 // pause has 0.3 to 0.8 MB
+	removed = slices.DeleteFunc(slices.Clone(removed), func(e logs.Event) bool { return e.Number <= 0 || e.Number >= small })
+	first := logview.First(removed)
+	return slices.DeleteFunc(slices.Clone(failed), func(e logs.Event) bool {
+		return e.Cause() != "sandbox-image" || first == nil || e.First == nil || e.First.Before(*first)
+	})
+}
+
 // imagesOf are the images that messages name.
 func imagesOf(list []logs.Event) map[string]bool {
 	named := map[string]bool{}
@@ -128,7 +143,12 @@ func missingImages(p *forensics.Pass, f *forensics.Finding, removed, missing []l
 	f.ConfidenceWhy = "the pulls failed after the images were removed, because no registry answered; the log does not name removed images"
 	had := imagesOf(removed)
 	for _, e := range missing {
-		names = append(names, cmp.Or(e.Image, "an unnamed image"))
+		name := "an unnamed image"
+		if e.Cause() == "sandbox-image" {
+			name = "the sandbox image"
+			f.ConfidenceWhy = "one of the removed images is as small as a sandbox image, and pods failed for want of that afterwards"
+		}
+		names = append(names, cmp.Or(e.Image, name))
 		if e.PodName != "" || e.PodUID != "" {
 			uid := logview.UIDOf(p, e.Subject)
 			pods = append(pods, findings.PodLabel(p, e.PodName, uid))

@@ -19,7 +19,8 @@ var kernelLockup = forensics.Check{
 	Title: "A CPU was stuck: lockup or RCU stall",
 	Doc: `"soft lockup - CPU#3 stuck for 22s!", "rcu_sched self-detected stall", hard lockups: code of the kernel did not give up a CPU for
 tens of seconds. Nothing else runs there meanwhile: PLEG, probes and leases time out. Causes are a bug of a driver or file system,
-very large directory or memory structures, or a hypervisor that gave the CPU to others. Three within the last half hour are a warning.`,
+very large directory or memory structures, or a hypervisor that gave the CPU to others. Three within the last half hour are a warning, and
+two that are at least 20 s and at most 10 min apart: the CPU is still stuck, or again.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -34,7 +35,8 @@ func lockups(p *forensics.Pass) []incident.Incident {
 	spec := incident.Spec{Window: 30 * time.Minute, Subject: func(logs.Event) forensics.Entity { return incident.Thing("kernel", "cpu") }}
 	list := spec.Find(p, logview.Events(p, "kernel-lockup"))
 	for n := range list {
-		list[n].Minor = list[n].Count < logview.FewFailures
+		between := logview.Between(list[n].First, list[n].Last) // a pause of the hypervisor shows on several CPUs at once
+		list[n].Minor = list[n].Count < logview.FewFailures && (between < 20 || between > 600)
 	}
 	return list
 }

@@ -40,7 +40,11 @@ information until a pod waits for it or the node is NotReady. A runtime that doe
 				}
 				return incident.Thing(forensics.KindSubsystem, k.id)
 			}}
-			for _, i := range spec.Find(p, logview.Events(p, k.kind)) {
+			failed := logview.Events(p, k.kind)
+			if len(failed)+len(logview.Events(p, "cni-add-failed")) == 0 && !k.network { // of the lines about one failure, people quote any
+				failed = logview.Events(p, "sandbox-create-echo")
+			}
+			for _, i := range spec.Find(p, failed) {
 				i.Minor = i.Count < logview.FewFailures || k.kind == "network-not-ready" && !networkMissed(p)
 				f := i.Finding(p, k.now, k.then)
 				if n := len(f.Pods); n > 0 {

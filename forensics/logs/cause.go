@@ -21,6 +21,8 @@ const (
 
 	// causeNoAddress: the network plugin has no free address for a pod (the plugins host-local and whereabouts, clouds' own).
 	causeNoAddress Cause = "no-address"
+	// causeSandboxImage: the image of sandboxes, which each pod needs, is missing and cannot be pulled (containerd, cri-dockerd).
+	causeSandboxImage Cause = "sandbox-image"
 	// causeNotKilled: the container was killed, and did not end in time.
 	causeNotKilled Cause = "not-killed"
 	// causeHung: a Ceph daemon has not answered for the session's time of 5 min (fs/ceph/mds_client.c, "mds0 hung").
@@ -102,9 +104,13 @@ func (e Event) Cause() Cause {
 		if says(" hung") {
 			return causeHung
 		}
-	case KindContainerStopFailed:
-		if e.Code == "DeadlineExceeded" || says("to be killed: wait container", "did not receive an exit event", "of kill - trying", "operation timeout") {
+	case KindContainerStopFailed, KindSandboxStopFailed: // a sandbox also waits for its network
+		if e.Code == "DeadlineExceeded" && e.Kind == KindContainerStopFailed || says("to be killed: wait container", "did not receive an exit event", "of kill - trying", "operation timeout") {
 			return causeNotKilled
+		}
+	case KindSandboxCreateFailed, kindSandboxEcho:
+		if says("failed to get sandbox image", "nable to pull sandbox image", "failed pulling image \"") {
+			return causeSandboxImage
 		}
 	case kindCNIAddFailed:
 		if says("no IP addresses available", "failed to allocate for range", "no available IP", "InsufficientFreeAddresses", "assign an IP address", "o more IPs", "address pool exhausted", "ould not allocate IP", "o available address",

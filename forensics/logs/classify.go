@@ -101,6 +101,9 @@ func speaks(origin string) bool {
 	return kubeletOrigin(origin) || cri.IsLogName(origin)
 }
 
+// ofSystemBus begins what the D-Bus daemon of the system logs.
+const ofSystemBus = "[system]"
+
 // find is the first rule that fits. Lines of the kernel are compared with the kernel's rules alone, and no other
 // program's are, since a log of a program may quote the kernel.
 func (b *rulebook) find(e *entry, o *occurrence) (rule, bool) {
@@ -109,6 +112,11 @@ func (b *rulebook) find(e *entry, o *occurrence) (rule, bool) {
 		return b.findEvent(e, o)
 	case e.Origin == "kernel":
 		return firstFit(b.kernel, e, o)
+	case e.Origin == "dbus-daemon" || e.Origin == "dbus": // quotes its clients elsewhere
+		if !strings.HasPrefix(e.Message, ofSystemBus) {
+			return rule{}, false
+		}
+		return firstFit(b.byWord[ofSystemBus], e, o)
 	case !speaks(e.Origin):
 		return rule{}, false
 	}

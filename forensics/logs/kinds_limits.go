@@ -3,6 +3,7 @@ package logs
 // The API server, certificates and the limits of the node, as the kubelet meets them. Reason.
 const (
 	KindAPIUnreachable    Kind = "api-unreachable"        // reflector, lease and node status errors
+	kindAPISynced         Kind = "api-synced"             // -v 2: `Caches populated for …`: a list that a reflector asked for has come
 	KindAPIUnauthorized   Kind = "api-unauthorized"       // `Unauthorized`
 	KindCertExpired       Kind = "cert-expired"           // `x509: certificate has expired or is not yet valid`, `… client certificate … is expired`
 	KindDiskFull          Kind = "disk-full"              // `no space left on device` outside of cgroups and inotify; Path
@@ -45,6 +46,10 @@ func limitMessages() []message {
 				{start: "failed to ensure node lease exists", fill: apiTrouble},
 				{start: "Unable to register node with API server", fill: apiTrouble},
 			},
+		},
+		{
+			kind: kindAPISynced, severity: SeverityRoutine, summed: true, words: "a list came from the API server",
+			rules: []rule{{start: "Caches populated", level: 2}}, // client-go/tools/cache/reflector.go, 1.27
 		},
 		{kind: KindAPIUnauthorized, lane: LaneSyncLoop, words: "API server rejects the credentials of the kubelet"},
 		{
@@ -113,6 +118,10 @@ func limitMessages() []message {
 		{
 			kind: KindDBusFailed, lane: LaneSyncLoop, words: "systemd does not respond over D-Bus", deep: true,
 			rules: []rule{
+				{start: "[system] The maximum number of active connections for UID 0 ", fill: trouble}, // dbus-daemon
+				{start: "[system] Failed to activate service 'org.freedesktop.systemd1': timed out", fill: trouble},
+				{start: "Failed to get properties: Failed to activate service 'org.freedesktop.systemd1'", fill: trouble}, // systemctl
+				{start: "Failed to open connection to \"system\" message bus: The maximum number of active connections for UID 0 ", fill: trouble},
 				{has: "Failed to activate service 'org.freedesktop.systemd1'", fill: trouble},
 				{has: "org.freedesktop.DBus.Error.LimitsExceeded", fill: trouble},
 				{has: "maximum number of active connections for UID", fill: trouble},

@@ -27,6 +27,8 @@ const (
 	// KindShimFailed: `failed to delete shim`, `failed to kill container`, `ttrpc: closed`, `failed to create
 	// containerd task` and the like. Reason.
 	KindShimFailed Kind = "shim-failed"
+	// kindSandboxEcho: `"Failed to create sandbox for pod"`, `"CreatePodSandbox for pod failed"`, which follow the former. Reason.
+	kindSandboxEcho Kind = "sandbox-create-echo"
 	// KindCNIDeleteFailed: `plugin type="x" failed (delete)`, `failed to destroy network for sandbox`. Reason.
 	KindCNIDeleteFailed Kind = "cni-delete-failed"
 	// kindCNIAddFailed: `plugin type="x" failed (add)`, `failed to setup network for sandbox`. Reason.
@@ -44,6 +46,13 @@ func runtimeMessages() []message {
 				{start: "RunPodSandbox from runtime service failed", fill: runtimeCall},
 				{event: "FailedCreatePodSandBox", fill: eventOfSandbox},
 				{start: "RunPodSandbox for ", has: " failed", fill: criCall},
+			},
+		},
+		{
+			kind: kindSandboxEcho, lane: LaneRuntime, words: "sandbox could not be created, said again",
+			rules: []rule{
+				{start: "Failed to create sandbox for pod"},
+				{start: "CreatePodSandbox for pod"},
 			},
 		},
 		{
