@@ -38,8 +38,9 @@ var silent = map[string]string{
 	// A step before what is reported.
 	"eviction-ranked": "step",
 	// Chatter that says little of the node.
-	"exec-failed":  "the command of a probe or hook failed: it tells of the application",
-	"pleg-ignored": "PLEG tries the pod again in its next round; a runtime that does not respond is reported",
+	"exec-failed":    "the command of a probe or hook failed: it tells of the application",
+	"node-not-found": "a Node that was deleted, is not yet registered, or could not be read: an API server that is unreachable is reported",
+	"pleg-ignored":   "PLEG tries the pod again in its next round; a runtime that does not respond is reported",
 }
 
 // TestNoEventIsMute holds that every kind of message is mentioned by a check, or that a reason stands here.

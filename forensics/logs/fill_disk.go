@@ -94,6 +94,12 @@ func evictionFailed(e *entry, o *occurrence) bool {
 	return noCode(e, o)
 }
 
+// noStats leaves out the dump of the answer: `missing image stats: &ImageFsInfoResponse{…}`.
+func noStats(e *entry, o *occurrence) bool {
+	o.Reason, _, _ = strings.Cut(o.Reason, ": &")
+	return noCode(e, o)
+}
+
 func noCode(_ *entry, o *occurrence) bool {
 	o.Code = ""
 	return true

@@ -192,7 +192,7 @@ func reservedFor(text string, o *occurrence) {
 	}
 }
 
-// shimFailed reads the container that a shim of containerd is of: id=ID, or container_id:"ID" in the event.
+// shimFailed reads the container that a shim of containerd is of: id=ID, or container_id:"ID" or ContainerID:ID in the event.
 func shimFailed(e *entry, o *occurrence) bool {
 	if !wholeMessage(e, o) {
 		return false
@@ -200,6 +200,8 @@ func shimFailed(e *entry, o *occurrence) bool {
 	if id := e.Get("id"); id != "" {
 		o.Container = cut(id, maxName)
 	} else if id := strings.Trim(word(e.Message, "container_id:", " ,}"), `"\`); id != "" {
+		o.Container = cut(id, maxName)
+	} else if id := cmp.Or(word(e.Message, "ContainerID:", " ,}"), word(e.Message, "get state for ", " ")); id != "" {
 		o.Container = cut(id, maxName)
 	}
 	return true
@@ -224,6 +226,36 @@ func otherCall(e *entry, o *occurrence) bool {
 	}
 	o.Kind, o.Reason, o.Code, o.Path = KindRuntimeDown, cut(call+": "+text, maxReason), code(text), socketIn(text)
 	return true
+}
+
+// ownCall reads containerd's line about a call that it answers with an error, `ContainerStatus for "ID" failed`. It does answer: no file that
+// is missing there is its socket, and what is late is the shim of the container. So the call is not named, as one that the kubelet waits for is.
+func ownCall(e *entry, o *occurrence) bool {
+	text := errorOf(e)
+	o.Container = cut(between(e.Message, `"`, `"`), maxName)
+	o.Reason, o.Code = cut(text, maxReason), code(text)
+	switch o.Code {
+	case "NotFound":
+		o.Kind = noiseAlreadyGone
+	case "Unimplemented":
+		o.Kind = noiseUnimplemented
+	}
+	return true
+}
+
+// cniPod reads the pod and the sandbox in `Error adding NAMESPACE_POD/SANDBOX to network …`, and the pod in `error adding pod NAMESPACE_POD to CNI
+// network …`.
+func cniPod(e *entry, o *occurrence) bool {
+	words := strings.Fields(e.Message)
+	subject := words[2]
+	if subject == "pod" && len(words) > 3 {
+		subject = words[3]
+	}
+	pod, id, _ := strings.Cut(subject, "/")
+	if namespace, name, ok := strings.Cut(pod, "_"); ok {
+		o.PodName, o.Container = cut(namespace+"/"+name, maxName), cut(id, maxName)
+	}
+	return wholeMessage(e, o)
 }
 
 func runtimeDown(e *entry, o *occurrence) bool {

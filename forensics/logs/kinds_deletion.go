@@ -175,7 +175,7 @@ func deletionMessages() []message {
 		},
 		{
 			kind: KindPodSyncFailed, words: "pod sync failed",
-			rules: []rule{{start: "Error syncing pod", fill: syncFailed}},
+			rules: []rule{{start: "Error syncing pod", fill: syncFailed}, {event: "FailedSync", has: "error determining status"}},
 		},
 		{
 			kind: KindPodKillIncomplete, lane: LaneDeletions, words: "containers still run after a successful KillPod",

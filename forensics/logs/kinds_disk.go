@@ -133,7 +133,8 @@ func diskMessages() []message {
 		},
 		{
 			kind: kindEvictionStatsFailed, lane: LaneDisk, words: "eviction manager has no statistics",
-			rules: ofManager(rule{start: "failed to get summary stats", fill: noCode}, rule{start: "failed to get get summary stats", fill: noCode}),
+			rules: ofManager(rule{start: "failed to get summary stats", fill: noCode}, rule{start: "failed to get get summary stats", fill: noCode},
+				rule{start: "failed to synchronize", fill: noStats}, rule{start: "failed to get HasDedicatedImageFs", fill: noStats}),
 		},
 		{
 			kind: KindAdmissionRefused, lane: LaneDisk, byReason: true, words: "pod was rejected by the node",
@@ -148,6 +149,7 @@ func diskMessages() []message {
 				{start: "Failed to pull image", fill: imagePull},
 				{start: "PullImage \"", has: "from image service failed", fill: imagePull},
 				{start: "PullImage from image service failed", fill: imagePull},
+				{start: "PullImage \"", has: " failed", find: []string{"PullImage "}, fill: imagePull, runtime: true}, // containerd
 			},
 		},
 	}

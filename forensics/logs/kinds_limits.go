@@ -31,6 +31,7 @@ func limitMessages() []message {
 				{start: "Unable to connect to the server: ", has: "certificate has expired or is not yet valid", fill: trouble}, // kubectl
 				{has: "certificate has expired or is not yet valid", fill: certTrouble},
 				{has: "bootstrap client certificate", err: "expired", fill: trouble},
+				{start: "The currently active client certificate has expired", fill: trouble},
 			},
 		},
 		{
@@ -44,7 +45,10 @@ func limitMessages() []message {
 				{start: "failed to update lease", fill: apiTrouble},
 				{start: "Failed to ensure lease exists", fill: apiTrouble},
 				{start: "failed to ensure node lease exists", fill: apiTrouble},
-				{start: "Unable to register node with API server", fill: apiTrouble},
+				{start: "Unable to register node ", has: "with API server", fill: apiTrouble},
+				{start: "Failed to get status for pod", err: "dial tcp ", fill: apiTrouble},
+				{start: "Unable to write event", err: "dial tcp ", fill: apiTrouble},
+				{start: "Unable to authenticate the request due to an error", err: "dial tcp ", fill: apiTrouble},
 			},
 		},
 		{
@@ -141,12 +145,13 @@ func limitMessages() []message {
 		},
 		{
 			kind: kindSubPathFailed, lane: LaneVolumes, words: "subPath could not be prepared",
-			rules: []rule{{has: "failed to prepare subPath for volumeMount", fill: subPath}},
+			rules: []rule{{has: "ailed to prepare subPath for volumeMount", fill: subPath}, {has: "ailed to create subPath directory for volumeMount", fill: subPath}},
 		},
 		{
 			kind: kindStatsFailed, lane: LaneDisk, words: "statistics could not be collected",
 			rules: []rule{
 				{start: "Partial failure issuing cadvisor", fill: trouble},
+				{start: "Unable to get rootfs data from cAdvisor interface", fill: trouble},
 				{has: "failed to get summary stats", fill: trouble},
 				{has: "failed to get rootFs info", fill: trouble},
 				{has: "failed to get imageFs info", fill: trouble},

@@ -47,6 +47,9 @@ const (
 	kindWatchdogWithheld Kind = "watchdog-withheld"
 	// kindNodeNotReady: `"Node became not ready"`. Reason is the condition's message without durations.
 	kindNodeNotReady Kind = "node-not-ready"
+	// kindNodeNotFound: `"Error getting node" err="node N not found"`: the kubelet knows no Node object of its own: it is not registered, or
+	// could not yet read it.
+	kindNodeNotFound Kind = "node-not-found"
 	// kindNodeReady, -v 2: `"Recording event message for node" event="NodeReady"` [`Recording NodeReady event message for node`].
 	kindNodeReady Kind = "node-ready"
 )
@@ -132,6 +135,15 @@ func loopMessages() []message {
 			rules: []rule{
 				{start: "Node became not ready", fill: nodeNotReady},
 				{event: "NodeNotReady", fill: eventOfNode},
+				{start: "Node not becoming ready in time after startup", fill: noCause},
+			},
+		},
+		{
+			kind: kindNodeNotFound, lane: LaneSyncLoop, words: "the kubelet has no Node object: not registered, or the API server is unreachable",
+			rules: []rule{
+				{start: "Error getting node", err: "not found"},
+				{start: "No need to create a mirror pod, since failed to get node info from the cluster"},
+				{start: "Unable to register mirror pod because node is not registered yet"},
 			},
 		},
 		{

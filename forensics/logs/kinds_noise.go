@@ -18,6 +18,8 @@ const (
 	noiseOOMScoreAdj    Kind = "noise-oom-score"              // `Failed to ApplyOOMScoreAdj`, only in containers
 	noiseBeforeStart    Kind = "noise-before-start"           // an event of the API about a pod of which a container was started later
 	noiseMirrorPod      Kind = "noise-mirror-pod"             // `"Failed creating a mirror pod" … already exists`
+	noiseNoObservation  Kind = "noise-no-observation"         // `eviction manager: no observation found for eviction signal allocatable…`
+	noiseNotRegistered  Kind = "noise-not-registered"         // `Couldn't get configMap N: object N not registered`
 )
 
 // noiseMessages are known harmless messages.
@@ -42,7 +44,11 @@ func noiseMessages() []message {
 			kind: noiseSystemStats, severity: SeverityNoise, words: `"Failed to get system container stats"`,
 			harmless: "the kubelet and the runtime have no cgroup of their own to account. Only these two statistics are missing, and no " +
 				"decision depends on them",
-			rules: []rule{{start: "Failed to get system container stats"}},
+			rules: []rule{
+				{start: "Failed to get system container stats"},
+				{start: "CPUAccounting not enabled for pid"},
+				{start: "MemoryAccounting not enabled for pid"},
+			},
 		},
 		{
 			kind: noiseSyncCancelled, severity: SeverityNoise, words: `"Sync exited with context cancellation error"`,
@@ -78,8 +84,15 @@ func noiseMessages() []message {
 		},
 		{
 			kind: noiseAlreadyGone, severity: SeverityNoise, words: `"NotFound" for a removed container`,
-			harmless: "the kubelet queried a container that it had just removed. The response confirms the removal",
-			rules:    []rule{{start: "DeleteContainer returned error"}},
+			harmless: "the kubelet or the runtime queried a container, or its directory, cgroup or output, that had just been removed. The response confirms " +
+				"the removal",
+			rules: []rule{
+				{start: "DeleteContainer returned error"},
+				{start: "Container \"", has: "not found in pod's containers"},
+				{start: "Path \"/var/lib/kubelet/pods/", has: "does not exist"},
+				{start: "collecting metrics for ", err: "cgroup deleted", runtime: true},
+				{start: "stream copy error: reading from a closed fifo", runtime: true},
+			},
 		},
 		{
 			kind: noiseUnimplemented, severity: SeverityNoise, words: `"Unimplemented" for a call to the container runtime`,
@@ -102,7 +115,11 @@ func noiseMessages() []message {
 		{
 			kind: noiseOOMScoreAdj, severity: SeverityNoise, words: `"Failed to ApplyOOMScoreAdj"`,
 			harmless: "a kubelet in a container is not permitted to change its OOM score",
-			rules:    []rule{{start: "Failed to ApplyOOMScoreAdj"}},
+			rules: []rule{
+				{start: "Failed to ApplyOOMScoreAdj"},
+				{start: "Failed to ensure process in container with oom score", err: "permission denied"},
+				{start: "[ContainerManager] Failed to ensure state of ", has: "oom score", err: "permission denied"},
+			},
 		},
 		{
 			kind: noiseBeforeStart, severity: SeverityNoise, words: "failures before a pod was started",
@@ -112,6 +129,20 @@ func noiseMessages() []message {
 			kind: noiseMirrorPod, severity: SeverityNoise, words: `"Failed creating a mirror pod"`,
 			harmless: "the mirror pod of a static pod already exists in the API server",
 			rules:    []rule{{start: "Failed creating a mirror pod", err: "already exists"}},
+		},
+		{
+			kind: noiseNoObservation, severity: SeverityNoise, words: `"no observation found for eviction signal"`,
+			harmless: "an old kubelet does not measure what pods may allocate of a resource. The thresholds of the node apply all the same",
+			rules:    []rule{{start: "eviction manager: no observation found for eviction signal allocatable"}},
+		},
+		{
+			kind: noiseNotRegistered, severity: SeverityNoise, words: `"object not registered"`,
+			harmless: "the kubelet has not yet read the pod again after its start, or no longer has it: it keeps secrets and config maps of pods that it has. " +
+				"It tries again",
+			rules: []rule{
+				{start: "Couldn't get ", err: "not registered"},
+				{start: "Error preparing data for projected volume ", err: "not registered"},
+			},
 		},
 	}
 }

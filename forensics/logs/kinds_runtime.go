@@ -133,6 +133,7 @@ func runtimeMessages() []message {
 			kind: kindExecFailed, words: "command of a probe or hook failed",
 			rules: []rule{
 				{start: "ExecSync ", has: "from runtime service failed", fill: execFailed},
+				{start: "ExecSync for ", has: " failed", find: []string{"ExecSync for "}, fill: criCall},
 				{event: "Unhealthy"},
 				{event: "FailedPreStopHook"},
 				{event: "FailedPostStartHook"},
@@ -143,6 +144,15 @@ func runtimeMessages() []message {
 			rules: []rule{
 				{has: " from runtime service failed", fill: otherCall},
 				{has: " from image service failed", fill: otherCall},
+				{start: "ContainerStatus for ", has: " failed", fill: ownCall}, // containerd's own lines from here on
+				{start: "PodSandboxStatus for ", has: " failed", fill: ownCall},
+				{start: "ListContainers with filter &", has: " failed", fill: ownCall},
+				{start: "ListPodSandbox with filter &", has: " failed", fill: ownCall},
+				{start: "UpdateContainerResources for ", has: " failed", fill: ownCall},
+				{start: "ContainerStats for ", has: " failed", fill: ownCall},
+				{start: "ListContainerStats failed", fill: ownCall},
+				{start: "ListPodSandboxStats failed", fill: ownCall},
+				{start: "ImageFsInfo failed", fill: ownCall},
 			},
 		},
 		{
@@ -150,6 +160,9 @@ func runtimeMessages() []message {
 			rules: []rule{
 				{start: "Container runtime network not ready", fill: networkNotReady},
 				{event: "NetworkNotReady"},
+				{start: "Unable to update cni config", fill: wholeMessage},              // dockershim
+				{start: "failed to load cni during init", fill: wholeMessage},           // containerd
+				{start: "failed to reload cni configuration after", fill: wholeMessage}, // containerd
 			},
 		},
 		{
@@ -166,15 +179,21 @@ func runtimeMessages() []message {
 			kind: KindCNIDeleteFailed, lane: LaneRuntime, words: "network plugin cannot tear down a sandbox",
 			rules: []rule{
 				{has: "failed (delete)", fill: wholeMessage},
-				{has: "failed to destroy network for sandbox", fill: wholeMessage},
+				{has: "ailed to destroy network for sandbox", fill: wholeMessage},
+				{start: "Error deleting ", has: " from network ", fill: cniPod}, // the kubelet with dockershim
+				{start: "Error deleting network: ", fill: wholeMessage},
+				{start: "error removing pod ", has: " from CNI network ", fill: cniPod}, // CRI-O
 			},
 		},
 		{
 			kind: kindCNIAddFailed, lane: LaneRuntime, words: "network plugin cannot set up a sandbox",
 			rules: []rule{
 				{has: "failed (add)", fill: wholeMessage},
-				{has: "failed to setup network for sandbox", fill: wholeMessage},
+				{has: "ailed to setup network for sandbox", fill: wholeMessage},
 				{start: "flannel exited: ", fill: wholeMessage}, // within k3s
+				{start: "Error adding ", has: " to network ", fill: cniPod}, // the kubelet with dockershim
+				{start: "Error adding network: ", fill: wholeMessage},
+				{start: "error adding pod ", has: " to CNI network ", fill: cniPod}, // CRI-O
 			},
 		},
 		{
@@ -187,6 +206,13 @@ func runtimeMessages() []message {
 				{has: "ttrpc: closed", fill: shimFailed},
 				{has: "failed to delete task", fill: shimFailed},
 				{has: "failed to handle container TaskExit event", fill: shimFailed},
+				{has: "failed to handle sandbox TaskExit", fill: shimFailed},
+				{start: "Failed to handle backOff event ", fill: shimFailed},
+				{start: "failed to handle backOff event ", fill: shimFailed},
+				{start: "failed to clean up after shim disconnected", fill: shimFailed},
+				{start: "failed to delete dead shim", fill: shimFailed},
+				{start: "failed to shutdown shim task", fill: shimFailed},
+				{start: "get state for ", err: "context deadline exceeded", fill: shimFailed},
 			},
 		},
 	}

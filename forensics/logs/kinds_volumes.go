@@ -73,6 +73,7 @@ func volumeMessages() []message {
 			rules: []rule{
 				{start: "Operation for ", has: " failed", fill: operationFailed},
 				{start: "operation {", has: "} failed with: ", fill: operationFailed},
+				{start: "operationExecutor.UnmountVolume failed", fill: loneVolumeError},
 				{event: "FailedMount", fill: eventOfVolume},
 				{event: "FailedMapVolume", fill: eventOfVolume},
 				{event: "FailedAttachVolume", fill: eventOfVolume},
