@@ -209,8 +209,6 @@ func runtimeMessages() []message {
 				{has: "failed to handle sandbox TaskExit", fill: shimFailed},
 				{start: "Failed to handle backOff event ", fill: shimFailed},
 				{start: "failed to handle backOff event ", fill: shimFailed},
-				{start: "failed to clean up after shim disconnected", fill: shimFailed},
-				{start: "failed to delete dead shim", fill: shimFailed},
 				{start: "failed to shutdown shim task", fill: shimFailed},
 				{start: "get state for ", err: "context deadline exceeded", fill: shimFailed},
 			},
