@@ -190,7 +190,7 @@ func runtimeMessages() []message {
 			rules: []rule{
 				{has: "failed (add)", fill: wholeMessage},
 				{has: "ailed to setup network for sandbox", fill: wholeMessage},
-				{start: "flannel exited: ", fill: wholeMessage}, // within k3s
+				{start: "flannel exited: ", fill: wholeMessage},             // within k3s
 				{start: "Error adding ", has: " to network ", fill: cniPod}, // the kubelet with dockershim
 				{start: "Error adding network: ", fill: wholeMessage},
 				{start: "error adding pod ", has: " to CNI network ", fill: cniPod}, // CRI-O
