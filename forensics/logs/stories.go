@@ -37,6 +37,8 @@ type Reader struct {
 const (
 	// stashSize bounds what is kept of logs that are best read once, in bytes, compressed to a tenth.
 	stashSize = 40 << 20
+	// lastWords is how long what was kept may be told when the time is up.
+	lastWords = 3 * time.Second
 	// glanceSize is how much of a log is looked at beforehand, in bytes; behind so many lines, only those that may name a node.
 	glanceSize, glanceLines = 64 << 10, 100
 )
@@ -168,12 +170,12 @@ func (r *Reader) tellStashed(ctx context.Context) {
 	r.pages.drop(0)
 }
 
-// tellOne tells a log that was kept, also when the time is up: that is all that was read of it.
+// tellOne tells a log that was kept.
 func (r *Reader) tellOne(ctx context.Context, l *addedLog) {
 	r.teller.log, l.state = l, logDone
 	src, before := l.src, l.file
 	src.kept = l.kept
-	l.file = r.reader.file(context.WithoutCancel(ctx), src)
+	l.file = r.reader.file(ctx, src)
 	if l.kept.of == nil {
 		l.file.Status, l.file.Detail = before.Status, before.Detail
 	}
@@ -239,13 +241,16 @@ func (r *Reader) Stories(ctx context.Context, nodes ...string) []Story {
 	r.teller.settle(logs)
 	r.reader.tell = r.teller.tell
 	r.stashed = r.pages.size
+	told, cancel := context.WithCancel(context.WithoutCancel(ctx)) // what was kept is told when the time is up, too
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastWords, cancel) })()
 	ready := 0 // as many logs were seen to
 	for i, l := range logs {
 		if i >= ready && l.state == logToRead {
 			ready = i + r.stashAgain(ctx, logs[i:])
 		}
 		if l.state == logStashed {
-			r.tellOne(ctx, l)
+			r.tellOne(told, l)
 			continue
 		}
 		r.teller.log, l.state = l, logDone

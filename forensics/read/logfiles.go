@@ -86,7 +86,7 @@ func (r *reader) readLogs(ctx context.Context) {
 			}
 			got := Result{Name: f.Path, Kind: forensics.SourceLogs}
 			status := forensics.SourceStatus(f.Status)
-			got.Used = status.Usable()
+			got.Used = status.Usable() || status == forensics.SourceTimeout && f.Bytes > 0 // its beginning
 			if status != forensics.SourceRead {
 				got.Err = errors.New(cmp.Or(f.Detail, f.Status))
 			}
