@@ -286,19 +286,20 @@ func blockedDriver(p *forensics.Pass, list []stall.Request) forensics.Finding {
 	}
 	name, known := stall.DriverOf(p, worst.PID)
 	title := "CSI driver " + name
-	if name != "" {
+	switch {
+	case name == "" && worst.PID == 0: // of a dump from a file
+		f.Subject, title = stall.VolumeManagerEntity, "A CSI driver"
+	case name != "":
 		f.Subject = forensics.Entity{Kind: forensics.KindCSIDriver, ID: name}
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, f.ConfidenceWhy+"; which driver it is, its pod says itself"
-	} else if worst.PID != 0 {
+	default:
 		f.Subject = forensics.Entity{Kind: forensics.KindProcess, ID: strconv.Itoa(worst.PID)}
 		title = fmt.Sprintf("CSI driver (process %d)", worst.PID)
-	} else { // of a text, which does not say what was dumped
-		f.Subject, title = stall.VolumeManagerEntity, "A CSI driver"
 	}
 	f.Title, f.Effect = title+stall.Unanswered(p, list), title+" does not answer "+stall.Methods(list)
 	f.Detail = blockedDetail(p, &f, list)
 	switch {
-	case worst.PID == 0:
+	case name == "" && worst.PID == 0:
 		f.Detail += " The dump does not say which driver it is."
 	case name == "":
 		f.Detail += fmt.Sprintf(" Which driver process %d is, is not known: its command line and its pod do not name it.", worst.PID)

@@ -17,11 +17,11 @@ import (
 // Limits of the leak check. A kubelet with 250 pods has a few thousand goroutines, and up to some 1,000 idle ones with one stack
 // (reflectors of secrets and config maps, probe workers).
 const (
-	manyBlocked = 100    // blocked goroutines with one stack
-	manyAtAll   = 10_000 // goroutines with one stack, idle ones included
-	fewRemovals = 5      // removals of one pod's cgroup, of which there is one every two seconds
-	maxPileUps  = 8      // kinds that one report names
-	grown       = 10     // goroutines by which a blocked group grew between two dumps
+	manyBlocked = 100   // blocked goroutines with one stack
+	manyAtAll   = 5_000 // goroutines with one stack, idle ones included
+	fewRemovals = 5     // removals of one pod's cgroup, of which there is one every two seconds
+	maxPileUps  = 8     // kinds that one report names
+	grown       = 10    // goroutines by which a blocked group grew between two dumps
 	// threadLimit is the number of threads at which the Go runtime exits (runtime/debug.SetMaxThreads).
 	threadLimit = 10_000
 )
@@ -39,7 +39,7 @@ var kubeletGoroutineLeak = forensics.Check{
   is harmless itself, but its volume does not respond.
 - cAdvisor's walk over a container's files (trackUsage, GetDirUsage): the disk or file system below the runtime hangs.
 - cm.(*podContainerManagerImpl).Destroy: removal of one pod's cgroup, started again every 2 seconds (1.10 to 1.36).
-- Any 100 goroutines blocked with one stack, any 10,000 with one stack, and any blocked group that grew by 10 or more between
+- Any 100 goroutines blocked with one stack, any 5,000 with one stack, and any blocked group that grew by 10 or more between
   two dumps of one run.
 
 A goroutine counts as blocked after at least a minute, or longer than --hung-after by the kernel. A dump without durations

@@ -101,8 +101,14 @@ type plegTrouble struct {
 
 func plegInLog(p *forensics.Pass) *plegTrouble {
 	var t plegTrouble
-	for _, e := range logview.Events(p, logs.KindPLEGUnhealthy, logs.KindPLEGRelistFailed) {
+	for _, e := range logview.Events(p, logs.KindPLEGUnhealthy, logs.KindPLEGRelistFailed, "node-not-ready") {
 		last := logview.Last([]logs.Event{e})
+		if e.Kind == "node-not-ready" {
+			if e.Cause() != "pleg" || e.Node != "" || !logview.Repeating(p, e) { // it is said once: later lines of the sync loop tell more
+				continue
+			}
+			e.Kind = logs.KindPLEGUnhealthy
+		}
 		if !logview.AfterStart(p, last) || e.Kind == logs.KindPLEGUnhealthy && e.Max < relistThreshold {
 			continue
 		}

@@ -60,6 +60,8 @@ Known functions in a dump:` + stall.DocOf(syncLoopSites()),
 		case len(healthInLog(p)) > 0:
 			f = syncLoopHealthFailed(p, unproven)
 			byNode(p, &f, f.Since, logview.Last(healthInLog(p)))
+		case eventsDropped(p) != nil:
+			f = syncLoopReadsNothing(p, eventsDropped(p))
 		default:
 			if !tellsOfSyncLoop(p) {
 				p.Unjudged("no endpoint with the syncloop check answered, and no goroutine dump shows the sync loop")
@@ -251,6 +253,29 @@ func syncLoopHealthFailed(p *forensics.Pass, unproven string) forensics.Finding 
 	}
 	f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 	return f
+}
+
+// eventsDropped are PLEG's complaints that nobody reads its events, if they go on for longer than a loop with much to do takes, and the loop
+// has logged nothing since the first.
+func eventsDropped(p *forensics.Pass) []logs.Event {
+	list, loop := logview.Events(p, logs.KindEventChannelFull), logview.Story(p).Loop
+	first, last := logview.First(list), logview.Last(list)
+	if logview.Count(list) < logview.FewFailures || logview.Between(first, last) < healthFailsAfter.Seconds() || !logview.Current(p, last) ||
+		loop != nil && loop.Last != nil && loop.Last.After(*first) {
+		return nil
+	}
+	return list
+}
+
+// syncLoopReadsNothing is the finding where only PLEG shows it.
+func syncLoopReadsNothing(p *forensics.Pass, list []logs.Event) forensics.Finding {
+	since := logview.First(list)
+	return forensics.Finding{
+		Severity: forensics.Warning, Subject: stall.SyncLoopEntity, Confidence: forensics.Likely, Since: since,
+		Title:  "kubelet sync loop is stalled: it has not read the events of PLEG" + logview.Since(since),
+		Effect: "kubelet sync loop is stalled", Detail: findings.Sentences("No pod of this node is started, changed or removed.", logview.AsOf(p)),
+		ConfidenceWhy: "the channel of PLEG's events is full, and the loop has logged nothing since", Remedies: []forensics.Remedy{remedy.EvidenceFirst(p)},
+	}
 }
 
 // withLoopInLog adds the log to a finding about the sync loop: the start, and the last line.

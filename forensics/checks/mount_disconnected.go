@@ -66,7 +66,7 @@ func reportDeadMounts(p *forensics.Pass, cause logs.Cause, now, then string) {
 	spec := incident.Spec{Window: 5 * time.Minute, Subject: func(e logs.Event) forensics.Entity { return mountInMessage(p, e) }}
 	for _, i := range spec.Find(p, list) {
 		i.Said = true
-		i.Minor = i.Count < 2 && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Number >= 1 }) // the second wait of the kubelet
+		i.Minor = i.Count < 2 && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Number >= 1 || ofOperation(e) }) // the second wait of the kubelet
 		e := i.Events[len(i.Events)-1]
 		name := "Mount " + e.Path
 		if e.Path == "" {
@@ -74,10 +74,19 @@ func reportDeadMounts(p *forensics.Pass, cause logs.Cause, now, then string) {
 		}
 		f := i.Finding(p, name+" "+now, name+" "+then)
 		f.Effect = "access to " + lower(name) + " fails"
+		look := incident.Look("shows whether the path is a mount, and of which file system. It reads no mount", "grep", "-F", "-e", cmp.Or(e.Path, e.Volume), "/proc/self/mountinfo")
+		if e.Code == "EHOSTDOWN" {
+			f.Detail = findings.Sentences(f.Detail, "The mount table was not collected. The SMB client connects again when its server is back.")
+			if i.Grave() {
+				f.Remedies = []forensics.Remedy{look}
+			}
+			p.Report(f)
+			continue
+		}
 		f.Detail = findings.Sentences(f.Detail, "The mount table was not collected. A dead mount does not recover by itself: it must be unmounted, and mounted again.")
 		if i.Grave() {
 			f.Remedies = []forensics.Remedy{
-				incident.Look("shows whether the path is a mount, and of which file system. It reads no mount", "grep", "-F", "-e", cmp.Or(e.Path, e.Volume), "/proc/self/mountinfo"),
+				look,
 				{
 					Action: remedy.ActionDetach, Instruction: "On the node, unmount it with umount -l, then delete the pods that use it, so that it is mounted again",
 					Why: "the kubelet can then finish the pod or mount the volume", OnlyIf: "the path is a mount, and the pods that use it can be restarted",
@@ -88,6 +97,9 @@ func reportDeadMounts(p *forensics.Pass, cause logs.Cause, now, then string) {
 		p.ReportAlike("dead mounts "+string(cause), func(n int) string { return findings.Plural(n, "mount") + " " + plainly[cause] }, f)
 	}
 }
+
+// ofOperation says whether a message is the error of an operation of a volume that somebody has quoted without the rest of its line.
+func ofOperation(e logs.Event) bool { return e.First == nil && (e.UniqueName != "" || e.Volume != "") }
 
 // plainly says of several mounts what their titles say of one.
 var plainly = map[logs.Cause]string{"disconnected": "have lost their servers", "stale": "are stale"}

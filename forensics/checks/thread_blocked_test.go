@@ -40,7 +40,7 @@ func TestSavedThreads(t *testing.T) {
 		{"a call on no known mount", blocked, "thread-blocked", "NFS server does not respond: umount.nfs4 (pid 9120) is blocked"},
 		{
 			"the server's own line is the cause", mounted + blocked + "[812.000000] nfs: server 10.77.0.3 not responding, still trying\n",
-			"kernel-server-unresponsive", "NFS server 10.77.0.3 has not responded since an unknown time",
+			"kernel-server-unresponsive", "NFS server 10.77.0.3 has not responded",
 		},
 		{
 			"a hung task says what it waits for", task + "[812.330277]  schedule+0x69/0x110\n[812.330284]  xfs_log_force+0x1/0x2 [xfs]\n",

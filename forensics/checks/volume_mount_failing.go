@@ -181,7 +181,11 @@ func (list volumeOperations) report(p *forensics.Pass, done string, pods map[str
 	for _, o := range list {
 		o.PodUID = logview.UIDOf(p, o.Subject)
 		failures := max(o.Failures, failuresBefore(o.RetrySeconds))
-		current := logview.Within(o.Failed, logview.KubeletEnd(p), max(150*time.Second, time.Duration(2*o.RetrySeconds)*time.Second))
+		window := max(150*time.Second, time.Duration(2*o.RetrySeconds)*time.Second)
+		if o.RetrySeconds == 0 && o.Failures > manyEvents {
+			window = 30 * time.Minute
+		}
+		current := logview.Within(o.Failed, logview.KubeletEnd(p), window)
 		lasting := o.Code == "Multi-Attach" // which is said once, and lasts until the volume is attached
 		f := o.finding(p, done, lasting || current && failures >= logview.FewFailures)
 		if grave := f.Severity == forensics.Warning; o.PodUID != "" || grave {
@@ -197,6 +201,10 @@ func (list volumeOperations) report(p *forensics.Pass, done string, pods map[str
 		}, f)
 	}
 }
+
+// manyEvents is how many events of one object a program sends; of the later ones, one in five minutes, whatever they say (client-go, tools/record,
+// events_cache.go). Where several things fail in turns, each is sent rarely.
+const manyEvents = 25
 
 // failuresBefore is how many tries in a row failed before the kubelet waits that long until the next: 500 ms after the first, twice as long
 // after each other one, 2 min 2 s at most (pkg/util/goroutinemap/exponentialbackoff).

@@ -29,7 +29,7 @@ import "strings"
 // method ("CreateContainer"). Both are "" for a goroutine that serves none, or that the server has started for a part of it.
 func (g Goroutine) Serves() (service, method string) {
 	for i := len(g.Frames) - 1; i >= 0; i-- {
-		name := g.Frames[i].Func
+		name := strings.TrimSuffix(g.Frames[i].Func, ".func1") // which calls the server where there are interceptors
 		if strings.HasSuffix(name, "_Handler") {
 			if service, method = generated(name); method != "" {
 				return service, method

@@ -134,7 +134,7 @@ func (e Event) Cause() Cause {
 		return e.orphanCause(says)
 	}
 	switch {
-	case e.Code == "ENOTCONN", says("ransport endpoint is not connected"):
+	case e.Code == "ENOTCONN", says("ransport endpoint is not connected", ": host is down"): // as Go writes EHOSTDOWN; mount.cifs writes another one when it cannot mount
 		return causeDisconnected
 	case e.Code == "ESTALE", says("tale file handle", "tale NFS file handle"):
 		return causeStale

@@ -93,21 +93,28 @@ func syncLoopSkipped(e *entry, o *occurrence) bool {
 	if text == "" {
 		_, text, _ = strings.Cut(e.Message, " - ")
 	}
-	if ago := word(text, "last seen active ", " ;,]"); ago != "" {
-		o.Kind, o.Number = KindPLEGUnhealthy, seconds(ago)
-	} else if strings.Contains(text, "pleg has yet to be successful") && !strings.Contains(text, "is down") {
+	ago := word(text, "last seen active ", " ;,]")
+	switch never := strings.HasPrefix(ago, neverActive) || strings.Contains(text, "pleg has yet to be successful"); {
+	case never && !strings.Contains(text, "is down"):
 		o.Kind = noiseStartPLEG
+	case ago != "" && !never:
+		o.Kind, o.Number = KindPLEGUnhealthy, seconds(ago)
 	}
 	o.Reason, o.Code = skipReasons(text), grpcCode(text)
 	o.PodUID, o.PodName = "", ""
 	return true
 }
 
+// neverActive begins the longest duration that Go has, which is how long ago the zero time is: up to 1.14 the kubelet says this of a PLEG
+// that has not relisted yet.
+const neverActive = "2562047h"
+
 // plegReason reads the reason of a skipped synchronization alone, as people quote it.
 func plegReason(e *entry, o *occurrence) bool {
-	o.Number = seconds(word(e.Message, "last seen active ", " ;,]"))
+	ago := word(e.Message, "last seen active ", " ;,]")
+	o.Number = seconds(ago)
 	o.Reason = skipReasons(e.Message)
-	return true
+	return !strings.HasPrefix(ago, neverActive)
 }
 
 // skipReasons are the reasons of a skipped synchronization, joined by "; ", without what changes from line to line.

@@ -87,6 +87,16 @@ func operationFailed(e *entry, o *occurrence) bool {
 	return true
 }
 
+// quotedOfVolume reads the error of an operation where somebody has quoted nothing else of the line, or of the event.
+func quotedOfVolume(e *entry, o *occurrence) bool {
+	if !e.Bare {
+		return false
+	}
+	volumeSubject(e.Message, &o.Subject)
+	volumeError(operationOf(e.Message), e.Message, o)
+	return true
+}
+
 // operationKey reads the volume and the pod from the key of the operation, where the error does not name them.
 func operationKey(head string, s *Subject) {
 	unique, uid := word(head, "{volumeName:", " "), word(head, "podName:", " }")

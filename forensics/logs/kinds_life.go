@@ -33,6 +33,7 @@ func lifeMessages() []message {
 			rules: []rule{
 				{start: "command failed", fill: wholeMessage},
 				{start: "Failed to run kubelet", fill: wholeMessage},
+				{start: "Error: failed to parse kubelet flag", fill: wholeMessage},
 				{start: "failed to run Kubelet", fill: wholeMessage},
 				{start: "Failed to start ContainerManager", fill: wholeMessage},
 				{start: "failed to start ContainerManager", fill: wholeMessage},

@@ -61,6 +61,8 @@ func limitMessages() []message {
 			rules: []rule{
 				{has: "checkpoint is corrupted", fill: trouble},
 				{has: "differs from state checkpoint policy", fill: trouble},
+				{has: "could not restore state from checkpoint", fill: trouble}, // state_checkpoint.go of each manager that has one
+				{has: "please drain node and remove policy state file", fill: trouble},
 				{start: "Continue after failing to read checkpoint file", fill: trouble},
 			},
 		},

@@ -122,6 +122,9 @@ func (l *lives) add(file string, o occurrence) (restarted bool) {
 		cur.Verbosity = max(cur.Verbosity, min(int(o.Number), 10))
 	case kindSyncLoopStarted:
 		cur.reach(StartSyncLoop)
+		if !cur.begun { // somebody has cut off the lines before, of the same second mostly
+			cur.started, cur.begun = o.Time, true
+		}
 	case kindKubeletFatal:
 		l.ends(EndFatal, file, o)
 	case kindKubeletPanic:

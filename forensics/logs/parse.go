@@ -132,6 +132,9 @@ func (p *lineParser) parse(lines ...string) (entry, shape) {
 // quoted reads a line without prefix: what somebody has quoted of a message, with the source file or without it.
 func (e *entry) quoted(text string, rest []string) {
 	e.Bare = true
+	if inner, ok := strings.CutPrefix(text, `Error: "`); ok { // the end of "Operation for … failed. … Error: "…""
+		text = strings.TrimSuffix(strings.ReplaceAll(inner, `\"`, `"`), `"`)
+	}
 	if where, message, ok := strings.Cut(text, "] "); ok && len(where) < 80 {
 		_, n := leadingDigits(where)
 		where = strings.TrimLeft(where[n:], " ")

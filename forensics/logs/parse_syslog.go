@@ -230,6 +230,14 @@ func (p *lineParser) numbered(e *entry, s *shape, text string) (string, bool) {
 		s.stamp(e, time.Unix(0, int64(since)).UTC(), true)
 		return p.tagged(e, s, text[end:])
 	}
+	for i := 8; i < min(len(text)-22, 40); i++ { // a date as a console has written it: "5/24/2018 4:45:11 PM E0524 …"
+		if c := text[i-1]; !strings.ContainsRune("0123456789/:.,-+ APMTZ", rune(c)) {
+			break
+		} else if c == ' ' && isKlogHead(text[i:]) {
+			s.push(layerStamped)
+			return text[i:], true
+		}
+	}
 	return text, false
 }
 

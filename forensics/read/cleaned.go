@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/compressed"
 	"github.com/nodeforensics/nodeforensics/internal/kubectl"
 	"github.com/nodeforensics/nodeforensics/internal/pasted"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // cleaned is a file as a program wrote it, if it is text that somebody has pasted.
@@ -23,11 +24,12 @@ func cleaned(f File, now time.Time) File {
 			asItIs = !f.Stream
 			return &rest{content, io.MultiReader(bytes.NewReader(text), failing{err}, content)}, nil
 		}
-		better, objects, shown := understood(text, content.ModTime(), now)
+		saved := shownDate(text, content.ModTime())
+		better, objects, shown := understood(text, saved, now)
 		if better == nil {
 			better, asItIs = text, !f.Stream
 		}
-		return &inMemory{bytes.NewReader(better), content.ModTime(), content, objects, shown}, nil
+		return &inMemory{bytes.NewReader(better), saved, content, objects, shown}, nil
 	}
 	return f
 }
@@ -45,6 +47,24 @@ func understood(text []byte, saved, now time.Time) (better, objects, shown []byt
 		return lines, whole, part
 	}
 	return better, nil, nil
+}
+
+// dateLine is what date(1) prints in the locales C and en_US.
+var dateLine = pattern.New(`(?m)^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [AP]M)?) (?:UTC|GMT) (\d{4})\r?$`)
+
+// shownDate is when a text was written: by the last date(1) in it where that is before the text was saved.
+func shownDate(text []byte, saved time.Time) time.Time {
+	all := dateLine.FindAllStringSubmatch(string(text), -1)
+	if len(all) == 0 {
+		return saved
+	}
+	m := all[len(all)-1]
+	for _, layout := range []string{"Jan _2 15:04:05 2006", "Jan _2 03:04:05 PM 2006"} {
+		if t, err := time.Parse(layout, m[1]+" "+m[2]); err == nil && (saved.IsZero() || t.Before(saved)) {
+			return t
+		}
+	}
+	return saved
 }
 
 // isText leaves out what has a format of its own.

@@ -18,13 +18,16 @@ type serviceReader struct {
 	name  string
 	ours  bool // the command before, or the heading above, is about the kubelet
 	above int  // lines since then
+	// ends and writes are what the log beside it shows of the kubelet: then that tells more than a unit between two starts.
+	ends, writes bool
+	between      bool // what was found is such a unit
 }
 
 var (
 	unitHeading = pattern.New(`^[●○×↻•*x] (\S+)\.service\b`)
-	unitRuns    = pattern.New(`^Active: (?:active|activating|reloading)\b|^active$`)
+	unitRuns    = pattern.New(`^Active: (?:active|activating \(start|reloading)|^active$`)
 	unitStart   = pattern.New(`[#$] (?:sudo )?systemctl (?:re)?start kubelet\b`)
-	unitActive  = pattern.New(`^Active: (inactive|failed)\b(.*)$`)
+	unitActive  = pattern.New(`^Active: (inactive|failed|activating \(auto-restart\))(?: (.*))?$`)
 	ofKubelet   = pattern.New(`\bis-active kubelet(?:\.service)?\s*$|kubelet.*/status\b|^Name:\s+kubelet$`)
 	processStop = pattern.New(`^State:\s+([Tt]) \((?:stopped|tracing stop)\)`)
 	processID   = pattern.New(`^(?:Tgid|Pid):\s+(\d+)`)
@@ -36,6 +39,11 @@ const nearHeading = 12
 func (r *serviceReader) line(s string, number int) {
 	text := strings.TrimSpace(s)
 	r.above++
+	r.ends = r.ends || strings.Contains(text, "ain process exited") || strings.Contains(text, "cheduled restart job")
+	r.writes = r.writes || strings.Contains(text, " kubelet[")
+	if r.between && r.ends && r.writes {
+		r.to.kubelet, r.between = nil, false
+	}
 	if unitStart.MatchString(text) && r.to.kubelet != nil && r.to.kubelet.Expected != "" {
 		r.to.kubelet = nil // what is printed later tells what came of it
 	}
@@ -56,7 +64,8 @@ func (r *serviceReader) line(s string, number int) {
 		r.to.kubelet = nil
 	case unitActive.MatchString(text):
 		m := unitActive.FindStringSubmatch(text)
-		r.to.found(&kubelet.Instance{Expected: "systemctl says that its unit is " + m[1] + strings.TrimRight(m[2], " ") + " (" + saved + ")"}, r.name)
+		r.between = strings.HasPrefix(m[1], "activating")
+		r.to.found(&kubelet.Instance{Expected: "systemctl says that its unit is " + strings.TrimSpace(m[1]+" "+m[2]) + " (" + saved + ")"}, r.name)
 	case r.above == 1 && (text == "inactive" || text == "failed"):
 		r.to.found(&kubelet.Instance{Expected: "systemctl says that its unit is " + text + " (" + saved + ")"}, r.name)
 	case processStop.MatchString(text):

@@ -435,8 +435,9 @@ func dumpUpsideDown(lines []string) bool {
 }
 
 var (
-	anyHeader   = pattern.New(`\s*(goroutine \d+ \[[^\]\n]*\]:)\s*`)
+	anyHeader   = pattern.New("[\\s`]*" + `(goroutine \d+ \[[^\]\n]*\]:)\s*`)
 	anyLocation = pattern.New(`\s+(/[^\s:]+\.(?:go|s):\d+(?: \+0x[0-9a-f]+)?)\s*`)
+	anyCall     = pattern.New(`\) ((?:created by )?[a-z][\w.~-]*[./][\w./~()*-]*[(\w])`)
 	unescape    = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\"`, `"`)
 )
 
@@ -450,7 +451,14 @@ func split(lines []string) (changed bool) {
 			lines[i], changed = value(line), true
 			continue
 		}
-		if !anyHeader.MatchString(line) || len(anyLocation.FindAllStringIndex(line, 3)) < 2 {
+		if !anyHeader.MatchString(line) {
+			continue
+		}
+		if len(anyLocation.FindAllStringIndex(line, 3)) < 2 {
+			if len(anyCall.FindAllStringIndex(line, 3)) == 3 { // the locations were left out
+				line = anyHeader.ReplaceAllString(strings.TrimRight(line, "` "), "\n\n$1\n")
+				lines[i], changed = anyCall.ReplaceAllString(line, ")\n$1"), true
+			}
 			continue
 		}
 		line = anyHeader.ReplaceAllString(line, "\n\n$1\n")

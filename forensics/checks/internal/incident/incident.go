@@ -157,7 +157,7 @@ func (i Incident) Finding(p *forensics.Pass, now, then string) forensics.Finding
 		f.Severity = forensics.Warning
 	}
 	if i.Current {
-		f.Title = now + " since " + logview.Moment(i.First)
+		f.Title = now + logview.Since(i.First)
 	} else {
 		f.Title = then + " " + logview.Span(i.First, cmp.Or(i.Ended, i.Last))
 	}

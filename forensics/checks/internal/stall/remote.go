@@ -20,7 +20,7 @@ func remoteWait(g goroutines.Goroutine) Wait {
 		case s.pkg == "google.golang.org/grpc":
 			asks = asks || s.name == "Invoke" || s.name == "invoke"
 			continue
-		case s.pkg == "github.com/containerd/ttrpc" && s.typ == "Client":
+		case (s.pkg == "github.com/containerd/ttrpc" || s.pkg == "github.com/stevvooe/ttrpc") && s.typ == "Client": // the latter up to containerd 1.1
 			asks = asks || s.name == "Call"
 			continue
 		case s.typ == "kubeDockerClient":
@@ -50,8 +50,9 @@ func grpcKind(s symbol) waitKind {
 	switch {
 	case strings.Contains(s.pkg, "container-storage-interface/spec"):
 		return WaitCSI
-	case strings.Contains(s.pkg, "/runtime/v2/task"), strings.Contains(s.pkg, "/runtime/task/"), strings.Contains(s.pkg, "/runtime/sandbox/"):
-		return waitShim // containerd 1.2 to 1.6, 1.7 and later, and its sandbox API
+	case strings.Contains(s.pkg, "/runtime/v2/task"), strings.Contains(s.pkg, "/runtime/task/"), strings.Contains(s.pkg, "/runtime/sandbox/"),
+		strings.Contains(s.pkg, "/linux/shim/v1"), strings.Contains(s.pkg, "/runtime/v1/shim/"):
+		return waitShim // containerd 1.0 and 1.1, their shim in later ones, 1.2 to 1.6, 1.7 and later, and its sandbox API
 	}
 	return waitDaemon
 }
