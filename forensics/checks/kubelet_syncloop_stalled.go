@@ -34,7 +34,7 @@ var kubeletSyncloopStalled = forensics.Check{
 
 At a lower verbosity a healthy loop without work logs nothing: its silence proves nothing, and the check says so. A loop that
 skips logs that ("Skipping pod synchronization"). A failed request for the health check leaves a line in the log, too. That
-is a warning: the line shows neither where the loop is blocked nor since when. A log shows the state at its end, and the
+is a warning, and so is PLEG dropping events for 5 minutes: the line shows neither where the loop is blocked nor since when. A log shows the state at its end, and the
 finding gives that time.
 
 Known functions in a dump:` + stall.DocOf(syncLoopSites()),
@@ -255,7 +255,7 @@ func syncLoopHealthFailed(p *forensics.Pass, unproven string) forensics.Finding 
 	return f
 }
 
-// eventsDropped are PLEG's complaints that nobody reads its events, if they go on for longer than a loop with much to do takes, and the loop
+// eventsDropped are PLEG's complaints that its events are not read, if they go on for longer than a loop with much to do takes, and the loop
 // has logged nothing since the first.
 func eventsDropped(p *forensics.Pass) []logs.Event {
 	list, loop := logview.Events(p, logs.KindEventChannelFull), logview.Story(p).Loop

@@ -25,8 +25,8 @@ Typical after a restart of a CSI driver that runs its FUSE servers in its own po
 the file system below it; then the finding names that file system. The SMB client is different: it answers EHOSTDOWN while it has
 no connection, and recovers when the server is back.
 
-Where mounts were not read, messages of the kubelet and the runtime show it: "transport endpoint is not connected", twice for the
-same path.`,
+Where mounts were not read, messages of the kubelet and the runtime show it: "transport endpoint is not connected", "host is down", twice
+for the same path, or once as the error of an operation of a volume that was quoted alone.`,
 	Severity: forensics.Warning,
 	Needs:    orLogs(fsview.Needs),
 	Run: withLog("disconnected", "has lost its server", "had lost its server", fsview.ReportStatus(mounts.StatusDisconnected,

@@ -66,7 +66,7 @@ func compareRequests(a, b Request) int {
 }
 
 // blockedRequest judges one goroutine. A thread that waits in a file system proves it for every request. A wait for something else is
-// usual for those that may take long (an image pull, an exec), and so is the wait for a child process that runs (mkfs, mount).
+// usual for those that may take long (an image pull, an exec), and so is the wait for a child process that runs (mkfs, mount), up to childLimit.
 func blockedRequest(p *forensics.Pass, s Stack) (Request, bool) {
 	r := Request{Program: s.Of.Program, PID: s.Of.PID}
 	w := WaitOf(s.Goroutine)
