@@ -235,7 +235,7 @@ func prepareNode() error {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
 	// As systemd does; on the machine perhaps nobody has yet. EBUSY: it is the machine's.
-	if err := unix.Mount("fusectl", filepath.Join(root, "/sys/fs/fuse/connections"), "fusectl", 0, ""); err != nil && !errors.Is(err, unix.EBUSY) {
+	if err := unix.Mount("fusectl", filepath.Join(root, "/sys/fs/fuse/connections"), "fusectl", 0, ""); err != nil && !errors.Is(err, unix.EBUSY) && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("mount the control file system of FUSE: %w", err)
 	}
 	// What the machine's kernel logs is not the node's: it tells of threads that other tests have blocked for long. See withKernelLog.
