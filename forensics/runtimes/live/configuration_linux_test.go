@@ -43,6 +43,7 @@ var unreadable = map[string]struct {
 // TestFindUnreadStore has configurations of every runtime that cannot be read: its store is not looked for where it is by default,
 // but for one that a flag names.
 func TestFindUnreadStore(t *testing.T) {
+	t.Parallel() // it waits for what hangs
 	for _, r := range cri.Runtimes() {
 		for how, bad := range unreadable {
 			if r.StoreOf != "" || how == "hung" && r.Name != "containerd" { // each costs its time
@@ -103,6 +104,7 @@ var trees = map[cri.Format]string{cri.Containerd: "containerd-1.6.20", cri.Conta
 
 // TestReadUnread has stores whose configuration cannot be read: what it is by default counts only if it is in use.
 func TestReadUnread(t *testing.T) {
+	t.Parallel() // it waits for what hangs
 	for format, name := range trees {
 		for how, bad := range unreadable {
 			if how == "hung" && format != cri.Containerd {
