@@ -59,8 +59,8 @@ func (p *pages) ReadAt(b []byte, at int64) (n int, err error) {
 	return n, err
 }
 
-// A keeper keeps a log while it is read.
-type keeper struct {
+// A keptWriter keeps a log while it is read.
+type keptWriter struct {
 	*kept
 	packed  *flate.Writer
 	written int
@@ -68,7 +68,7 @@ type keeper struct {
 }
 
 // Write takes what is compressed.
-func (k *keeper) Write(b []byte) (int, error) {
+func (k *keptWriter) Write(b []byte) (int, error) {
 	k.written += len(b)
 	if k.full {
 		return len(b), nil
@@ -77,7 +77,7 @@ func (k *keeper) Write(b []byte) (int, error) {
 }
 
 // chunk keeps what was found in one.
-func (k *keeper) chunk(c *chunk) {
+func (k *keptWriter) chunk(c *chunk) {
 	head := []uint64{uint64(c.lines), uint64(c.selected), uint64(c.bytes), uint64(c.cut), 0, uint64(len(c.found))}
 	if c.unnumbered {
 		head[4] = 1
@@ -93,7 +93,7 @@ func (k *keeper) chunk(c *chunk) {
 	}
 }
 
-func (k *keeper) numbers(list ...uint64) {
+func (k *keptWriter) numbers(list ...uint64) {
 	var b []byte
 	for _, n := range list {
 		b = binary.AppendUvarint(b, n)
@@ -102,7 +102,7 @@ func (k *keeper) numbers(list ...uint64) {
 }
 
 // end is called when the log has ended, or finds no more room.
-func (k *keeper) end() {
+func (k *keptWriter) end() {
 	_ = k.packed.Close()
 	k.to = k.pages.size
 }

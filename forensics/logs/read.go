@@ -152,7 +152,7 @@ type reader struct {
 	work chan *chunk
 	end  chan struct{}
 	// keep keeps what is read; nil mostly.
-	keep *keeper
+	keep *keptWriter
 	// kept is called when more of a log was kept.
 	kept func()
 	// free are buffers for chunks; how many there are bounds the memory.

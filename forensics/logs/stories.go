@@ -84,7 +84,7 @@ func (r *Reader) Add(ctx context.Context, src Source) {
 // after all that was kept.
 func (r *Reader) stash(ctx context.Context, l *addedLog) {
 	l.state = logStashed
-	k := r.keeper()
+	k := r.newKept()
 	r.reader.tell = func(_ string, f *found) { l.note(f.entry, f.known) }
 	r.reader.keep, r.reader.kept = k, func() {
 		switch {
@@ -110,9 +110,9 @@ func (r *Reader) stash(ctx context.Context, l *addedLog) {
 	}
 }
 
-// keeper keeps a log behind those that are kept.
-func (r *Reader) keeper() *keeper {
-	k := &keeper{kept: &kept{pages: &r.pages, from: r.pages.size, err: context.Canceled}}
+// newKept writes a log behind those that are kept.
+func (r *Reader) newKept() *keptWriter {
+	k := &keptWriter{kept: &kept{pages: &r.pages, from: r.pages.size, err: context.Canceled}}
 	if r.packed == nil {
 		r.packed, _ = flate.NewWriter(k, flate.BestSpeed) // the level is known
 	} else {
@@ -143,7 +143,7 @@ func (r *Reader) stashAgain(ctx context.Context, logs []*addedLog) int {
 		if !batch[l] {
 			continue
 		}
-		k := r.keeper()
+		k := r.newKept()
 		r.reader.keep, r.reader.tell = k, func(string, *found) {}
 		l.file = r.reader.file(ctx, l.src)
 		k.end()
@@ -241,7 +241,7 @@ func (r *Reader) Stories(ctx context.Context, nodes ...string) []Story {
 	r.teller.settle(logs)
 	r.reader.tell = r.teller.tell
 	r.stashed = r.pages.size
-	told, cancel := context.WithCancel(context.WithoutCancel(ctx)) // what was kept is told when the time is up, too
+	whole, cancel := context.WithCancel(context.WithoutCancel(ctx)) // what was kept is told when the time is up, too
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastWords, cancel) })()
 	ready := 0 // as many logs were seen to
@@ -250,7 +250,7 @@ func (r *Reader) Stories(ctx context.Context, nodes ...string) []Story {
 			ready = i + r.stashAgain(ctx, logs[i:])
 		}
 		if l.state == logStashed {
-			r.tellOne(told, l)
+			r.tellOne(whole, l)
 			continue
 		}
 		r.teller.log, l.state = l, logDone
