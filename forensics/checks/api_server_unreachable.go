@@ -30,11 +30,11 @@ has expired is the cause.`,
 			{logs.KindAPIUnreachable, "kubelet cannot reach the API server", "kubelet could not reach the API server"},
 			{logs.KindAPIUnauthorized, "kubelet has been rejected by the API server", "kubelet was rejected by the API server"},
 		} {
-			spec := incident.Spec{Few: logview.FewFailures, Kubelet: true, Subject: func(logs.Event) forensics.Entity { return incident.Thing("server", "kube-apiserver") }}
-			if k.kind == logs.KindAPIUnreachable {
-				spec.Ended = func(forensics.Entity) *time.Time { return lastNewsOfAPI(p) }
+			found := unreachableAPI(p)
+			if k.kind == logs.KindAPIUnauthorized {
+				found = specOfAPI.Find(p, logview.Events(p, k.kind))
 			}
-			for _, i := range spec.Find(p, logview.Events(p, k.kind)) {
+			for _, i := range found {
 				f := i.Finding(p, k.now, k.then)
 				f.Effect = "node status and pods are stale"
 				f.Detail = findings.Sentences(f.Detail, "Meanwhile the kubelet gets no changes of pods, and the node becomes NotReady.")
@@ -52,7 +52,17 @@ has expired is the cause.`,
 	},
 }
 
-// lastNewsOfAPI is when the kubelet last heard of a change of a pod from the API server, or got a list of objects. A broken watch brings none: without it, the kubelet
+var specOfAPI = incident.Spec{Few: logview.FewFailures, Kubelet: true, Subject: func(logs.Event) forensics.Entity { return incident.Thing("server", "kube-apiserver") }}
+
+// unreachableAPI is an API server that the kubelet cannot reach.
+func unreachableAPI(p *forensics.Pass) []incident.Incident {
+	spec := specOfAPI
+	spec.Ended = func(forensics.Entity) *time.Time { return lastNewsOfAPI(p) }
+	return spec.Find(p, logview.Events(p, logs.KindAPIUnreachable))
+}
+
+// lastNewsOfAPI is when the kubelet last heard of a change of a pod from the API server, or got a list of objects. A broken watch brings none:
+// without it, the kubelet
 // learns of changes of static pods alone, which are updated by hand, and added when it starts.
 // They count where no error follows for three times the 10 s in which it updates its status: what fails now and then is not over.
 func lastNewsOfAPI(p *forensics.Pass) *time.Time {

@@ -3,6 +3,7 @@ package checks
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
@@ -54,7 +55,7 @@ func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) f
 		Title:         fmt.Sprintf("CSI driver %s has not been registered on this node%s", cmp.Or(driver, "(not named)"), logview.Since(logview.First(list))),
 		ConfidenceWhy: "the kubelet's log says so", Refs: logview.EventRefs(list...),
 	}
-	if !logview.Current(p, logview.Last(list)) {
+	if !logview.Current(p, logview.Last(list)) || registeredSince(p, driver, list) {
 		f.Severity = forensics.Info
 		f.Title = fmt.Sprintf("CSI driver %s was not registered on this node from %s to %s", cmp.Or(driver, "(not named)"), logview.Moment(logview.First(list)), logview.Clock(logview.Last(list)))
 		f.Detail = "The log does not mention it later: it was most likely registered again."
@@ -93,6 +94,14 @@ func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) f
 		},
 	}
 	return f
+}
+
+// registeredSince says whether the driver has registered and the last message was before that, or before the start of a container: events
+// that have an age alone are later than all lines of a log that was pasted with them.
+func registeredSince(p *forensics.Pass, driver string, list []logs.Event) bool {
+	registered := slices.DeleteFunc(slices.Clone(logview.Events(p, "csi-registered")), func(e logs.Event) bool { return e.Driver != driver })
+	end := logview.Latest(logview.Last(registered), logview.Last(logview.Events(p, "pod-started")))
+	return len(registered) > 0 && logview.Between(logview.Last(list), end) > 0
 }
 
 // volumesOf lists the volumes of messages, each once.

@@ -2,6 +2,7 @@ package checks
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -98,6 +99,9 @@ func hungTaskFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 	if traced {
 		f.Title = headline.Fit(f.Title + stall.OnWhat(p, t))
 		f.Because = forensics.Causes(p.Model, forensics.ThreadEntity(t))
+		if t.Wait.Kind == procs.WaitFrozen && len(f.Because) == 0 {
+			f.Because = []forensics.Entity{unnamedFrozen}
+		}
 		f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("Its stack shows that it waits in %s. %s", t.Wait.Function, t.Wait.Meaning)+waitFacts(t))
 		f.Refs = append(f.Refs, stall.ThreadRef(t))
 	} else {
@@ -112,6 +116,15 @@ func hungTaskFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 		f.Remedies = []forensics.Remedy{incident.Look("shows the stacks of the blocked tasks, with the disk or server that they wait for", "dmesg", "-T")}
 	}
 	return f
+}
+
+// hangsTask says whether a task still hung at the log's end for which a disk or server is the only one to blame: then what stopped it is not over.
+func hangsTask(p *forensics.Pass, suspect forensics.Entity) bool {
+	return slices.ContainsFunc(hungTasks(p), func(i incident.Incident) bool {
+		t, _ := traceOf(p, i.Events[len(i.Events)-1])
+		cause, ok := blamed(p, i, t.Wait)
+		return ok && cause == suspect && i.Grave() && i.Last != nil
+	})
 }
 
 // traceOf is the thread of a message, with the stack that the kernel wrote below it.

@@ -30,6 +30,9 @@ stopped three times within half an hour, while the kubelet's housekeeping took l
 	Run: func(p *forensics.Pass) {
 		incident.SawKernel(p)
 		for _, i := range lostServers(p) {
+			if !i.Current && i.Ended == nil && !fsview.KnowsMounts(p) && hangsTask(p, i.Subject) {
+				i.Current, i.Minor = true, false
+			}
 			p.Report(lostServerFinding(p, i))
 		}
 	},

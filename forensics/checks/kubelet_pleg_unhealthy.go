@@ -113,7 +113,7 @@ func plegInLog(p *forensics.Pass) *plegTrouble {
 			continue
 		}
 		t.events = append(t.events, e)
-		t.current = t.current || logview.Repeating(p, e)
+		t.current = t.current || logview.Repeating(p, e) && !logview.RuntimeStarted(p, e)
 		t.runtime = t.runtime || e.Cause() == logs.CauseRuntimeDown || e.Kind == logs.KindPLEGRelistFailed
 		if e.Kind == logs.KindPLEGUnhealthy {
 			t.unhealthy, t.reason = true, e.Reason

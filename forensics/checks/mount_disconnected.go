@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // mountDisconnected finds file systems that have lost their server process or network client.
@@ -69,12 +70,15 @@ func reportDeadMounts(p *forensics.Pass, cause logs.Cause, now, then string) {
 		i.Minor = i.Count < 2 && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Number >= 1 || ofOperation(e) }) // the second wait of the kubelet
 		e := i.Events[len(i.Events)-1]
 		name := "Mount " + e.Path
-		if e.Path == "" {
+		switch {
+		case i.Subject.Kind == forensics.KindPath:
+			name = "Mount " + i.Subject.ID
+		case e.Path == "":
 			name = "Volume " + logview.VolumeLabel(e.Subject)
 		}
 		f := i.Finding(p, name+" "+now, name+" "+then)
 		f.Effect = "access to " + lower(name) + " fails"
-		look := incident.Look("shows whether the path is a mount, and of which file system. It reads no mount", "grep", "-F", "-e", cmp.Or(e.Path, e.Volume), "/proc/self/mountinfo")
+		look := incident.Look("shows whether the path is a mount, and of which file system. It reads no mount", "grep", "-F", "-e", cmp.Or(e.Path, e.Volume, i.Subject.ID), "/proc/self/mountinfo")
 		if e.Code == "EHOSTDOWN" {
 			f.Detail = findings.Sentences(f.Detail, "The mount table was not collected. The SMB client connects again when its server is back.")
 			if i.Grave() {
@@ -104,12 +108,18 @@ func ofOperation(e logs.Event) bool { return e.First == nil && (e.UniqueName != 
 // plainly says of several mounts what their titles say of one.
 var plainly = map[logs.Cause]string{"disconnected": "have lost their servers", "stale": "are stale"}
 
+// statted is the path of a mount in what the runtime answers: "stat /var/lib/kubelet/pods/…: transport endpoint is not connected".
+var statted = pattern.New(`stat (/[^\s"\\:]+): (?:transport endpoint|stale)`)
+
 // mountInMessage is the mount that a message calls dead: the volume, or the path.
 func mountInMessage(p *forensics.Pass, e logs.Event) forensics.Entity {
 	if uid, _ := forensics.PodOf(e.Path); e.Path != "" && uid == "" {
 		return incident.Thing(forensics.KindPath, e.Path)
 	}
 	if e.Path == "" && e.UniqueName == "" && e.Volume == "" {
+		if path := statted.FindStringSubmatch(e.Reason); path != nil {
+			return incident.Thing(forensics.KindPath, path[1])
+		}
 		return forensics.Entity{}
 	}
 	return logview.VolumeEntity(p, e.Subject)

@@ -2,9 +2,13 @@ package checks
 
 import (
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/shellword"
 )
 
@@ -16,18 +20,45 @@ var mountFrozen = forensics.Check{
 The disk is healthy. Writes wait until the file system is thawed; reads work unless its device is suspended. A frozen file
 system without writers is not detected: the test would need a write.`,
 	Severity: forensics.Warning,
-	Needs:    fsview.Needs,
-	Run: fsview.ReportStatus(mounts.StatusFrozen,
-		func(s fsview.Superblock) string { return s.Label() + " is frozen: writes wait" },
-		"It was frozen on purpose. Writes wait until it is thawed.", func(p *forensics.Pass, m mounts.Mount) []forensics.Remedy {
-			return []forensics.Remedy{thaw(p, m, forensics.Remedy{
-				Action: remedy.ActionResume,
-				Why:    "the waiting writers continue",
-				OnlyIf: "no backup or snapshot is in progress: ask the owner of the backup agent first",
-				Risk:   "a snapshot in progress becomes inconsistent",
-			})}
-		}),
+	Needs:    orLogs(fsview.Needs),
+	Run: func(p *forensics.Pass) {
+		reportFrozen(p)
+		reportFrozenByTask(p)
+	},
 }
+
+// unnamedFrozen is a file system that a stack shows to be frozen, and that nothing names.
+var unnamedFrozen = incident.Thing(forensics.KindPath, "frozen-file-system")
+
+// reportFrozenByTask reports a frozen file system by the stack of a task that the kernel calls hung, where no mounts were read.
+func reportFrozenByTask(p *forensics.Pass) {
+	for _, i := range hungTasks(p) {
+		t, ok := traceOf(p, i.Events[len(i.Events)-1])
+		if !ok || t.Wait.Kind != procs.WaitFrozen || len(forensics.Causes(p.Model, forensics.ThreadEntity(t))) > 0 {
+			continue
+		}
+		f := incident.Certain(i.Finding(p, "", ""))
+		f.Subject, f.Refs = unnamedFrozen, append(f.Refs, stall.ThreadRef(t))
+		f.Title, f.Effect = "A file system is frozen: writes wait", "writes to a frozen file system wait"
+		f.Detail = findings.Sentences("It was frozen on purpose (fsfreeze, a snapshot or backup agent). Writes wait until it is thawed.", "The stack of "+i.Events[0].Process+" shows it, and does not name the file system.")
+		if i.Grave() {
+			f.Remedies = []forensics.Remedy{incident.Look("shows file systems on disks, one of which is frozen. It reads none of them", "findmnt", "--real")}
+		}
+		p.Report(f)
+		return
+	}
+}
+
+var reportFrozen = fsview.ReportStatus(mounts.StatusFrozen,
+	func(s fsview.Superblock) string { return s.Label() + " is frozen: writes wait" },
+	"It was frozen on purpose. Writes wait until it is thawed.", func(p *forensics.Pass, m mounts.Mount) []forensics.Remedy {
+		return []forensics.Remedy{thaw(p, m, forensics.Remedy{
+			Action: remedy.ActionResume,
+			Why:    "the waiting writers continue",
+			OnlyIf: "no backup or snapshot is in progress: ask the owner of the backup agent first",
+			Risk:   "a snapshot in progress becomes inconsistent",
+		})}
+	})
 
 // thaw adds the command that thaws a file system by one of its mounts on the host.
 func thaw(p *forensics.Pass, m mounts.Mount, r forensics.Remedy) forensics.Remedy {

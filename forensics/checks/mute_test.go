@@ -20,7 +20,7 @@ var silent = map[string]string{
 	"mount-failed": "operation", "device-mount-failed": "operation", "attach-failed": "operation",
 	// Success.
 	"attach-done": "success", "attach-waited": "success", "device-mounted": "success", "mount-done": "success",
-	"pod-started": "success", "pod-scheduled": "start",
+	"pod-scheduled":         "start",
 	"orphan-volume-removed": "success",
 	// The stages of a deletion: Story.Deletions has those that do not end, and pod-terminating-stuck reports them.
 	"container-exited": "stage", "container-killing": "stage", "prestop-unfinished": "stage", "pod-cgroup-removed": "stage", "pod-containers-stopped": "stage",

@@ -60,7 +60,12 @@ func because(p *forensics.Pass, f *forensics.Finding, e logs.Event) {
 		f.Because = []forensics.Entity{p.Model.RuntimeEntity()}
 	case "pleg":
 		f.Because = []forensics.Entity{stall.PlegEntity}
-	case "silent":
+	case "silent", "":
+		for _, i := range unreachableAPI(p) {
+			if i.Grave() {
+				f.Because = []forensics.Entity{i.Subject}
+			}
+		}
 		if k := p.Evidence.Kubelet; k != nil && (k.State == "T" || k.State == "t" || k.PID == 0 && k.Expected != "") {
 			f.Because = []forensics.Entity{p.Model.KubeletEntity()}
 		}

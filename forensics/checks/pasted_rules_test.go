@@ -51,6 +51,12 @@ func TestRulesOfPastedEvidence(t *testing.T) {
 		{"a cgroup that the kubelet cannot delete again and again", undeletedCgroup(6), []string{"pod-cgroup-leftover: Cgroup of pod " + uid + " cannot be deleted"}, nil},
 		{"a cgroup that the kubelet could not delete at first", undeletedCgroup(3), nil, []string{"pod-cgroup-leftover"}},
 		{"the kubelet cannot begin an unmount, and its err is short", strings.Repeat(`E1120 10:02:45.100633    2588 reconciler_common.go:166] "operationExecutor.UnmountVolume failed (controllerAttachDetachEnabled true) for volume \"data\" (UniqueName: \"kubernetes.io/csi/csi.example.org^h1\") pod \"`+uid+`\" (UID: \"`+uid+`\") : UnmountVolume.NewUnmounter failed for volume \"data\" (UniqueName: \"kubernetes.io/csi/csi.example.org^h1\") pod \"`+uid+`\" (UID: \"`+uid+`\") : kubernetes.io/csi: unmounter failed to load volume data file [/var/lib/kubelet/pods/`+uid+`/volumes/kubernetes.io~csi/data/mount]: kubernetes.io/csi: failed to open volume data file [/v/vol_data.json]: open /v/vol_data.json: no such file or directory" err="UnmountVolume.NewUnmounter failed"`+"\n", 5), []string{"volume-unmount-failing: Volume data cannot be unmounted: its vol_data.json is missing"}, nil},
+		{"a runtime that has started since", runtimeRefuses + runtimeBoots("10:01:06"), []string{"did not respond"}, []string{"has not responded"}},
+		{"a runtime that refuses since it has started", runtimeBoots("10:00:06") + runtimeRefuses, []string{"has not responded"}, nil},
+		{"a driver that has registered since", driverMissing + driverRegisters("10:01:06", "csi.example.org"), []string{"was not registered"}, []string{"has not been registered"}},
+		{"another driver that has registered since", driverMissing + driverRegisters("10:01:06", "csi.example.com"), []string{"has not been registered"}, nil},
+		{"a driver that is gone after it had registered", driverRegisters("10:00:06", "csi.example.org") + driverMissing, []string{"has not been registered"}, nil},
+		{"a dead mount in the runtime's answer", strings.Repeat(`E1120 10:01:09.117004    2871 remote_runtime.go:1300] "CreateContainer in sandbox from runtime service failed" err="rpc error: code = Unknown desc = failed to generate spec: failed to stat \"/var/lib/kubelet/pods/`+uid+`/volumes/kubernetes.io~csi/b/mount\": stat /var/lib/kubelet/pods/`+uid+`/volumes/kubernetes.io~csi/b/mount: transport endpoint is not connected"`+"\n", 3), []string{"mount-disconnected"}, nil},
 		{"pods of a removed node, by the ends of their deletions alone", `I1120 10:02:45.530044       1 gc_controller.go:261] "Forced deletion of orphaned Pod succeeded" pod="shop/cart-1"` + "\n", []string{"pod-podgc: Pod shop/cart-1 was deleted by pod garbage collection: the Node object does not exist"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -115,3 +121,16 @@ func TestEffectsAreNoSecondCause(t *testing.T) {
 }
 
 const orphanLine = klogAt + orphanText + "\n"
+
+const (
+	runtimeRefuses = `E1120 10:01:01.223501    1244 remote_runtime.go:390] "ListPodSandbox with filter from runtime service failed" err="rpc error: code = Unavailable desc = connection error: desc = \"transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused\""` + "\n"
+	driverMissing  = `E1120 10:01:01.551812    1820 nestedpendingoperations.go:348] Operation for "{volumeName:kubernetes.io/csi/csi.example.org^h1 podName: nodeName:}" failed. No retries permitted until 2026-11-20 10:01:17.5 +0000 UTC m=+61.2 (durationBeforeRetry 16s). Error: MountVolume.MountDevice failed for volume "data" (UniqueName: "kubernetes.io/csi/csi.example.org^h1") pod "web-0" (UID: "` + uid + `") : kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: driver name csi.example.org not found in the list of registered CSI drivers` + "\n"
+)
+
+func runtimeBoots(at string) string {
+	return `Nov 20 ` + at + ` w1 containerd[78812]: time="2026-11-20T` + at + `Z" level=info msg="containerd successfully booted in 0.2s"` + "\n"
+}
+
+func driverRegisters(at, name string) string {
+	return "I1120 " + at + ".001477    1820 csi_plugin.go:112] kubernetes.io/csi: Register new plugin with name: " + name + " at endpoint: /var/lib/kubelet/plugins/x/csi.sock\n"
+}

@@ -277,6 +277,11 @@ func waitReason(text string) string {
 }
 
 // registration reads `RegisterPlugin error -- dial failed at socket P, err: …`.
+func registered(e *entry, o *occurrence) bool {
+	o.Reason, o.Code, o.Driver = "", "", cut(word(e.Message, "plugin with name: ", " \n"), maxName)
+	return o.Driver != ""
+}
+
 func registration(e *entry, o *occurrence) bool {
 	text := errorOf(e)
 	if _, inner, ok := strings.Cut(text, "RegisterPlugin error -- "); ok {

@@ -24,6 +24,8 @@ const (
 	// KindRuntimeDown: the socket refuses or is absent; `"Container runtime sanity check failed"`, `"Container runtime
 	// not ready"`. Reason, Path is the socket.
 	KindRuntimeDown Kind = "runtime-down"
+	// kindRuntimeStarted: `containerd successfully booted`, and systemd's `Started containerd container runtime`.
+	kindRuntimeStarted Kind = "runtime-started"
 	// KindShimFailed: `failed to delete shim`, `failed to kill container`, `ttrpc: closed`, `failed to create
 	// containerd task` and the like. Reason.
 	KindShimFailed Kind = "shim-failed"
@@ -127,6 +129,16 @@ func runtimeMessages() []message {
 				{has: "Cannot connect to the Docker daemon", fill: runtimeDown},
 				{start: "Container runtime sanity check failed", fill: runtimeDown},
 				{start: "Container runtime not ready", fill: runtimeDown},
+			},
+		},
+		{
+			kind: kindRuntimeStarted, severity: SeverityRoutine,
+			rules: []rule{
+				{start: "containerd successfully booted in ", fill: noCause},
+				{start: "Daemon has completed initialization", fill: noCause}, // dockerd
+				{start: "Started containerd container runtime", fill: noCause},
+				{start: "Started Container Runtime Interface for OCI (CRI-O)", fill: noCause},
+				{start: "Started Docker Application Container Engine", fill: noCause},
 			},
 		},
 		{

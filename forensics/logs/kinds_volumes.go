@@ -44,6 +44,8 @@ const (
 	// KindCSIVolDataMissing: `unmounter failed to load volume data file […]`, `UnmountDevice failed to load volume data
 	// file`, `failed to open` or `parse volume data file`: lost, damaged or empty. Path.
 	KindCSIVolDataMissing Kind = "csi-vol-data-missing"
+	// kindCSIRegistered: `kubernetes.io/csi: Register new plugin with name: D at endpoint: …`. Driver.
+	kindCSIRegistered Kind = "csi-registered"
 	// KindCSIRegistrationFailed: `RegisterPlugin error -- …`. Path is the socket.
 	KindCSIRegistrationFailed Kind = "csi-registration-failed"
 	// kindPodScheduled is an event of the API, with the reason Scheduled: the pod waits from then on.
@@ -174,6 +176,10 @@ func volumeMessages() []message {
 				{start: "RegisterPlugin error", fill: registration},
 				{has: "RegisterPlugin error", fill: registration},
 			},
+		},
+		{
+			kind: kindCSIRegistered, severity: SeverityRoutine,
+			rules: []rule{{has: "Register new plugin with name: ", fill: registered}},
 		},
 		{
 			kind: KindCSIDriverMissing, lane: LaneVolumes, words: "CSI driver is not registered",

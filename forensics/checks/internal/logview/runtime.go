@@ -37,7 +37,7 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 			continue
 		}
 		s.Events = append(s.Events, e)
-		s.Current = s.Current || Repeating(p, e)
+		s.Current = s.Current || Repeating(p, e) && !RuntimeStarted(p, e)
 		s.Reason = cmp.Or(s.Reason, e.Reason)
 		if call != "" {
 			s.Calls = findings.Union(s.Calls, []string{call})
@@ -61,6 +61,12 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 func Repeating(p *forensics.Pass, e logs.Event) bool {
 	last := Last([]logs.Event{e})
 	return Within(last, KubeletEnd(p), Repeats(e)) && !skippedOnce(p, e, last)
+}
+
+// RuntimeStarted says whether the runtime has started since a message about it or about PLEG.
+func RuntimeStarted(p *forensics.Pass, e logs.Event) bool {
+	last, start := Last([]logs.Event{e}), Last(Events(p, "runtime-started"))
+	return last != nil && start != nil && start.After(*last)
 }
 
 // skippedOnce says that the sync loop skipped a single round, and the runtime responds: the kubelet itself, or its machine, had stood still,
