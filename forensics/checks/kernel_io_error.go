@@ -63,8 +63,14 @@ func diskFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 	case logs.KindKernelThinPool:
 		i.Said = true
 		now, then = "Thin pool "+i.Subject.ID+" has been full", "Thin pool "+i.Subject.ID+" was full"
+		if worst.Device == "" {
+			now, then = "Thin pool of the runtime has too few free blocks", "Thin pool of the runtime had too few free blocks"
+		}
 	}
-	f := incident.Certain(i.Finding(p, now, then))
+	f := i.Finding(p, now, then)
+	if i.Events[0].Origin == "kernel" {
+		f = incident.Certain(f)
+	}
 	if i.Grave() {
 		f.Detail = findings.Sentences(f.Detail, "The log does not show whether the device has recovered since.")
 		f.Remedies = []forensics.Remedy{dmesgRemedy()}

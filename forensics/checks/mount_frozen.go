@@ -18,12 +18,19 @@ var mountFrozen = forensics.Check{
 	Title: "A file system is frozen",
 	Doc: `A thread waits for write access to a frozen file system (fsfreeze(8), a snapshot or backup agent, dmsetup suspend).
 The disk is healthy. Writes wait until the file system is thawed; reads work unless its device is suspended. A frozen file
-system without writers is not detected: the test would need a write.`,
+system without writers is not detected: the test would need a write.
+
+Where mounts were not read, the stack of a task that the kernel calls hung shows it, without the name of the file system.`,
 	Severity: forensics.Warning,
 	Needs:    orLogs(fsview.Needs),
 	Run: func(p *forensics.Pass) {
 		reportFrozen(p)
 		reportFrozenByTask(p)
+		for _, source := range []string{forensics.SourceMounts, forensics.SourceHealth} {
+			if seen, why := p.Evidence.Saw(source); !seen { // few logs have the stack
+				p.Unjudged("%s %s", source, why)
+			}
+		}
 	},
 }
 

@@ -56,6 +56,11 @@ func TestRulesOfPastedEvidence(t *testing.T) {
 		{"a driver that has registered since", driverMissing + driverRegisters("10:01:06", "csi.example.org"), []string{"was not registered"}, []string{"has not been registered"}},
 		{"another driver that has registered since", driverMissing + driverRegisters("10:01:06", "csi.example.com"), []string{"has not been registered"}, nil},
 		{"a driver that is gone after it had registered", driverRegisters("10:00:06", "csi.example.org") + driverMissing, []string{"has not been registered"}, nil},
+		{"a thin pool in the runtime's answer", `E1120 10:01:01.190215    1740 remote_runtime.go:92] RunPodSandbox from runtime service failed: rpc error: code = Unknown desc = error creating pod sandbox with name "k8s_a": devmapper: Thin Pool has 5833 free data blocks which is less than minimum required 7781 free data blocks` + "\n", []string{"kernel-io-error: Thin pool of the runtime has too few free blocks"}, nil},
+		{"a containerd of k3s that ends by itself", `time="2026-11-20T10:01:00Z" level=fatal msg="containerd exited: exit status 2"` + "\n", []string{"runtime-unresponsive"}, nil},
+		{"a containerd of k3s that is ended", `time="2026-11-20T10:01:00Z" level=info msg="containerd exited: signal: terminated"` + "\n", nil, []string{"runtime-unresponsive"}},
+		{"a task that waits for a frozen file system", hungIn("__sb_start_write+0x5f/0x70"), []string{"mount-frozen: A file system is frozen"}, nil},
+		{"a task that waits for a lock", hungIn("rwsem_down_write_slowpath+0x2ed/0x4a0"), []string{"kernel-hung-task"}, []string{"mount-frozen"}},
 		{"a dead mount in the runtime's answer", strings.Repeat(`E1120 10:01:09.117004    2871 remote_runtime.go:1300] "CreateContainer in sandbox from runtime service failed" err="rpc error: code = Unknown desc = failed to generate spec: failed to stat \"/var/lib/kubelet/pods/`+uid+`/volumes/kubernetes.io~csi/b/mount\": stat /var/lib/kubelet/pods/`+uid+`/volumes/kubernetes.io~csi/b/mount: transport endpoint is not connected"`+"\n", 3), []string{"mount-disconnected"}, nil},
 		{"pods of a removed node, by the ends of their deletions alone", `I1120 10:02:45.530044       1 gc_controller.go:261] "Forced deletion of orphaned Pod succeeded" pod="shop/cart-1"` + "\n", []string{"pod-podgc: Pod shop/cart-1 was deleted by pod garbage collection: the Node object does not exist"}, nil},
 	} {
@@ -133,4 +138,9 @@ func runtimeBoots(at string) string {
 
 func driverRegisters(at, name string) string {
 	return "I1120 " + at + ".001477    1820 csi_plugin.go:112] kubernetes.io/csi: Register new plugin with name: " + name + " at endpoint: /var/lib/kubelet/plugins/x/csi.sock\n"
+}
+
+func hungIn(function string) string {
+	return "[962001.377120] INFO: task writer:18112 blocked for more than 120 seconds.\n[962001.377129] writer          D    0 18112  18079 0x00000104\n[962001.377133] Call Trace:\n" +
+		"[962001.377142]  __schedule+0x24e/0x880\n[962001.377145]  schedule+0x2c/0x80\n[962001.377163]  " + function + "\n[962001.377167]  vfs_write+0x1ab/0x1b0\n"
 }

@@ -250,7 +250,7 @@ func kernelMessages() []message {
 			rules: []rule{{has: "table full, dropping packet"}},
 		},
 		{
-			kind: KindKernelThinPool, lane: LaneKernel, words: "thin pool is full",
+			kind: KindKernelThinPool, lane: LaneKernel, words: "thin pool is full", deep: true,
 			rules: []rule{
 				{has: "out-of-data-space", fill: device},
 				{has: "out of data space", fill: device},

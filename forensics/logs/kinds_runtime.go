@@ -129,6 +129,7 @@ func runtimeMessages() []message {
 				{has: "Cannot connect to the Docker daemon", fill: runtimeDown},
 				{start: "Container runtime sanity check failed", fill: runtimeDown},
 				{start: "Container runtime not ready", fill: runtimeDown},
+				{start: "containerd exited: exit status ", fill: runtimeDown}, // k3s and RKE2 run it, and end with it
 			},
 		},
 		{
