@@ -62,8 +62,7 @@ func unreachableAPI(p *forensics.Pass) []incident.Incident {
 }
 
 // lastNewsOfAPI is when the kubelet last heard of a change of a pod from the API server, or got a list of objects. A broken watch brings none:
-// without it, the kubelet
-// learns of changes of static pods alone, which are updated by hand, and added when it starts.
+// without it, the kubelet learns of changes of static pods alone, which are updated by hand, and added when it starts.
 // They count where no error follows for three times the 10 s in which it updates its status: what fails now and then is not over.
 func lastNewsOfAPI(p *forensics.Pass) *time.Time {
 	const patience = 30

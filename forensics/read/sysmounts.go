@@ -18,11 +18,11 @@ type mountReader struct {
 	name string
 	// columns are those of findmnt, if a heading named them.
 	columns []string
-	// table counts the tables, and last is the line of the last row. Several says that the command lists more than one namespace or node.
-	table, last int
-	several     bool
-	number      int // of the line, and how many alike rows uniq has counted there
-	times       int
+	// last is the line of the last row. Several says that the command lists more than one namespace or node.
+	last    int
+	several bool
+	number  int // of the line, and how many alike rows uniq has counted there
+	times   int
 }
 
 // A mountRow is how often a mount stands in one table.
