@@ -16,7 +16,8 @@ var certificateExpired = forensics.Check{
 	Title: "A certificate has expired or is not yet valid",
 	Doc: `"x509: certificate has expired or is not yet valid: current time T is after E": the certificate of the kubelet, of the API server or of
 another service that the kubelet calls. "T is before B" means a certificate of the future: the clock of the node is wrong, or was when
-the certificate was made. A kubelet without a valid certificate gets no pods and reports no status.`,
+the certificate was made. A kubelet without a valid certificate gets no pods and reports no status. It is over where kubeadm
+has renewed the certificates in a later line.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -46,5 +47,21 @@ func badCertificates(p *forensics.Pass) []incident.Incident {
 		}
 		return incident.Thing("certificate", id)
 	}}
-	return spec.Find(p, logview.Events(p, logs.KindCertExpired, kubeletFatal))
+	list := spec.Find(p, logview.Events(p, logs.KindCertExpired, kubeletFatal))
+	for n, i := range list {
+		list[n].Current = i.Current && !renewedBelow(p, i)
+	}
+	return list
+}
+
+// renewedBelow says whether somebody has renewed the certificates below the last line that complains about them, in the same file: what
+// kubeadm prints has no time.
+func renewedBelow(p *forensics.Pass, i incident.Incident) bool {
+	renewed := lastLines(logview.Events(p, "certs-renewed"))
+	for file, line := range lastLines(i.Events) {
+		if renewed[file] <= line {
+			return false
+		}
+	}
+	return len(renewed) > 0
 }

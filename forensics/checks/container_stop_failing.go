@@ -96,5 +96,5 @@ func notKilled(e logs.Event) bool { return e.Cause() == "not-killed" }
 // ofContainers leaves out threads of the kernel, and programs of the node.
 func ofContainers(comm string) bool {
 	_, isRuntime := cri.OfProcess(comm)
-	return !isRuntime && !cri.IsShim(comm) && comm != "kubelet" && comm != "systemd" && !strings.ContainsAny(comm, "/:") && !slices.ContainsFunc([]string{"runc", "crun", "conmon", "xfsaild", "khugepaged", "kswapd"}, func(s string) bool { return strings.HasPrefix(comm, s) })
+	return !isRuntime && !cri.IsShim(comm) && comm != "kubelet" && !strings.ContainsAny(comm, "/:") && !slices.ContainsFunc([]string{"runc", "crun", "conmon", "xfsaild", "khugepaged", "kswapd", "systemd", "sshd", "mount", "umount", "nfsd", "ksoftirqd"}, func(s string) bool { return strings.HasPrefix(comm, s) })
 }

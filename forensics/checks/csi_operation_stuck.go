@@ -40,7 +40,7 @@ Only messages close to the end of the log count.
 
 The goroutines of the driver itself, read from its memory, show which call is blocked and on which mount. A call is blocked if
 its own thread, or a mount command that it waits for, has waited in a file system for 15 s or more (--hung-after). A call that waits
-for a command to finish is not, unless that has lasted for a minute (mount, umount, blkid) or for 15 minutes (mkfs); a check of a file
+for a command to finish is not, unless that has lasted for two minutes (mount, umount, blkid) or for 15 minutes (mkfs); a check of a file
 system may take longer. The driver is the one whose directory has the socket in its command line, or in that of the
 registrar of its pod. Where neither names it, the finding names the process.`,
 	Severity: forensics.Warning,

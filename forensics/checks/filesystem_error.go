@@ -72,8 +72,12 @@ func fileSystemFinding(p *forensics.Pass, i incident.Incident) forensics.Finding
 	}
 	f := incident.Certain(i.Finding(p, now, then))
 	for _, disk := range failingDisks(p) {
-		if disk.Subject != i.Subject && fsview.SameDisk(i.Subject.ID, disk.Subject.ID) {
+		switch {
+		case !fsview.SameDisk(i.Subject.ID, disk.Subject.ID):
+		case disk.Subject != i.Subject:
 			f.Because = []forensics.Entity{disk.Subject}
+		case disk.Grave() && cameFirst(disk, i):
+			f.Subject, f.Because = incident.Thing("file-system", i.Subject.ID), []forensics.Entity{disk.Subject}
 		}
 	}
 	if i.Grave() {

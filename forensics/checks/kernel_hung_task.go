@@ -107,7 +107,13 @@ func hungTaskFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 	} else {
 		f.Detail = findings.Sentences(f.Detail, "The stack that the kernel writes below the line shows what the task waits for.")
 	}
-	if cause, ok := blamed(p, i, t.Wait); ok {
+	if devices := stuckDevices(p); traced && ofNetworkDevice(t.Wait.Function) {
+		for _, device := range devices {
+			if device.Grave() && meets(device, i.First, i.Last) {
+				f.Because = append(f.Because, device.Subject)
+			}
+		}
+	} else if cause, ok := blamed(p, i, t.Wait); ok {
 		f.Because = []forensics.Entity{cause}
 		f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("At the same time, %s was in trouble: the likely cause.", cause))
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the kernel log shows the task, and one disk or server in trouble at that time"

@@ -19,7 +19,8 @@ var kernelIOError = forensics.Check{
 	Title: "A disk or its controller fails, by the kernel log",
 	Doc: `I/O errors, timeouts and resets of a disk or of its controller, a device that went offline or lost its last path, a thin pool
 without space. Where the mounts are known, a disk of one is left to mount-io-error, and others are information. A device that is offline, or a full thin pool, counts until a file
-system is mounted on it again. Errors, timeouts and resets are a warning if there are three or more, the last within half an hour.`,
+system is mounted on it again. Errors, timeouts and resets are a warning if there are three or more, the last within half an hour; one is, if a file system on the
+disk fails within a minute after it.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -37,11 +38,28 @@ func failingDisks(p *forensics.Pass) []incident.Incident {
 		list := spec.Find(p, fsview.OfNoMount(p, "disks of no mount", logs.KindKernelIOError, logs.KindKernelIOTimeout, logs.KindKernelDeviceReset,
 			logs.KindKernelDeviceOffline, logs.KindKernelThinPool))
 		for n, i := range list {
-			grave := gravity(worstOf(i).Kind) > 0
-			list[n].Current, list[n].Minor = i.Current || grave, fsview.KnowsMounts(p) || !grave && i.Count < logview.FewFailures
+			grave, broke := gravity(worstOf(i).Kind) > 0, breaksFileSystem(p, i)
+			list[n].Current = i.Current || grave || broke
+			list[n].Minor = fsview.KnowsMounts(p) || !grave && !broke && i.Count < logview.FewFailures
 		}
 		return list
 	})
+}
+
+// breaksFileSystem says whether a file system of the disk failed within a minute of an error of the disk, and fails still.
+func breaksFileSystem(p *forensics.Pass, disk incident.Incident) bool {
+	return slices.ContainsFunc(failingFileSystems(p), func(i incident.Incident) bool {
+		return i.Current && fsview.SameDisk(i.Subject.ID, disk.Subject.ID) && cameFirst(disk, i) && logview.Between(disk.Last, i.First) <= 60
+	})
+}
+
+// cameFirst says whether one incident began before another: by time, by the order of lines where there is none.
+func cameFirst(a, b incident.Incident) bool {
+	if a.First != nil && b.First != nil && !a.First.Equal(*b.First) {
+		return a.First.Before(*b.First)
+	}
+	x, y := a.Events[0].Quotes, b.Events[0].Quotes
+	return len(x) > 0 && len(y) > 0 && x[0].File == y[0].File && x[0].Line < y[0].Line
 }
 
 // diskOf is the disk or file system of a message of the kernel.

@@ -39,7 +39,7 @@ var kubeletGoroutineLeak = forensics.Check{
   is harmless itself, but its volume does not respond.
 - cAdvisor's walk over a container's files (trackUsage, GetDirUsage): the disk or file system below the runtime hangs.
 - cm.(*podContainerManagerImpl).Destroy: removal of one pod's cgroup, started again every 2 seconds (1.10 to 1.36).
-- Any 100 goroutines blocked with one stack, any 5,000 with one stack, and any blocked group that grew by 10 or more between
+- Any 100 goroutines blocked with one stack, any 5,000 with one stack (10,000 of those that each probe, secret or pod has), and any blocked group that grew by 10 or more between
   two dumps of one run.
 
 A goroutine counts as blocked after at least a minute, or longer than --hung-after by the kernel. A dump without durations
@@ -138,7 +138,7 @@ func largeGroups(p *forensics.Pass) []forensics.Finding {
 			switch {
 			case g.Count >= manyBlocked && pilesUp(g) && (g.MaxWaitMinutes > 0 || len(g.States) == 0):
 				found = append(found, groupFinding(p, i, g, "blocked"))
-			case g.Count >= manyAtAll:
+			case g.Count >= manyAtAll && (g.Count >= 2*manyAtAll || !ofEachPod(g)):
 				found = append(found, groupFinding(p, i, g, "far more than normal"))
 			}
 		}
@@ -153,6 +153,13 @@ func largeGroups(p *forensics.Pass) []forensics.Finding {
 		return cmp.Or(cmp.Compare(b.Severity.Rank(), a.Severity.Rank()))
 	})
 	return found
+}
+
+// ofEachPod says whether a healthy kubelet has such goroutines for each probe, secret, config map or pod: 500 pods with sidecars have thousands.
+func ofEachPod(g goroutines.Group) bool {
+	return stall.HasFrame(goroutines.Goroutine{Frames: g.Frames}, "prober.(*worker).run", "cache.(*Reflector).ListAndWatch", "cache.(*Reflector).watch", "cache.(*Reflector).Run",
+		"cache.(*controller).processLoop", "cache.(*sharedProcessor).run", "cache.(*processorListener).run", "cache.(*processorListener).pop", "watch.(*StreamWatcher).receive",
+		"kubelet.(*podWorkers).podWorkerLoop", "kubelet.(*podWorkers).managePodLoop")
 }
 
 // pilesUp says whether goroutines of a group are blocked without a time limit. Those that wait for a lock belong to

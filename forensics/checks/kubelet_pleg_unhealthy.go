@@ -242,6 +242,9 @@ var stallCauses = [][]struct {
 	{{startLimits, func(incident.Incident) string {
 		return "no process or thread can be started. The runtime needs both for each container."
 	}}},
+	{{stuckDevices, func(i incident.Incident) string {
+		return "the kernel cannot release network device " + i.Subject.ID + ". The runtime waits when it makes or removes the network of a pod."
+	}}},
 	{{hungTasks, func(i incident.Incident) string {
 		return i.Events[0].Process + " was blocked in the kernel. A container with such a process cannot be stopped, and a call about it waits."
 	}}},
@@ -311,8 +314,11 @@ func nodeOOMs(p *forensics.Pass) []incident.Incident {
 // startLimits are reached limits without which no process starts.
 func startLimits(p *forensics.Pass) (found []incident.Incident) {
 	for _, l := range limits {
-		if l.id == "processes" || l.id == "process-ids" && !l.ofPods {
+		switch l.id {
+		case "processes":
 			found = append(found, l.find(p)...)
+		case "process-ids": // that of a pod concerns the pod
+			found = append(found, slices.DeleteFunc(l.find(p), func(i incident.Incident) bool { return !slices.ContainsFunc(i.Events, ofNodeService) })...)
 		}
 	}
 	return found

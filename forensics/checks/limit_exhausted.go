@@ -2,6 +2,7 @@ package checks
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 )
 
 // limitExhausted finds limits of the node other than disk space and memory.
@@ -46,7 +48,7 @@ type limit struct {
 	// now and then are the headline, look shows the limit.
 	now, then string
 	few       int64
-	// ofPods says that only the limit of a pod is trouble: programs limit themselves, too.
+	// ofPods says that only the limit of a pod, of the kubelet or of the runtime is trouble: programs limit themselves, too.
 	ofPods bool
 	look   []string
 	// raise is how to raise the limit; without an action where that is no cure.
@@ -74,12 +76,23 @@ func (l limit) find(p *forensics.Pass) []incident.Incident {
 		}
 		return incident.Thing("limit", l.id)
 	}}
-	return spec.Find(p, logview.Events(p, l.kind, kubeletFatal))
+	list := spec.Find(p, logview.Events(p, l.kind, kubeletFatal))
+	for n, i := range list {
+		list[n].Minor = l.ofPods && !slices.ContainsFunc(i.Events, func(e logs.Event) bool {
+			return e.PodUID != "" || strings.Contains(e.Path, "kubepods") || ofNodeService(e)
+		})
+	}
+	return list
+}
+
+// ofNodeService says whether a message is about the cgroup of the kubelet or of a container runtime.
+func ofNodeService(e logs.Event) bool {
+	name, ok := strings.CutSuffix(path.Base(e.Path), ".service")
+	return ok && (cri.IsLogName(name) || slices.Contains([]string{"kubelet", "docker", "cri-docker", "k3s", "k3s-agent", "rke2-server", "rke2-agent"}, name))
 }
 
 func (l limit) report(p *forensics.Pass) {
 	for _, i := range l.find(p) {
-		i.Minor = l.ofPods && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.PodUID != "" || strings.Contains(e.Path, "kubepods") })
 		f := i.Finding(p, l.now, l.then)
 		var where []string
 		for _, e := range i.Events {

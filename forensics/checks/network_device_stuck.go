@@ -1,6 +1,8 @@
 package checks
 
 import (
+	"slices"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
@@ -22,8 +24,7 @@ wait. A few lines that stop are normal. Three or more that still continue at the
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
 		incident.SawKernel(p)
-		spec := incident.Spec{Few: logview.FewFailures, Subject: func(e logs.Event) forensics.Entity { return incident.Thing("network-device", e.Device) }}
-		for _, i := range spec.Find(p, logview.Events(p, "kernel-netdev-held")) {
+		for _, i := range stuckDevices(p) {
 			name := "Network device " + i.Subject.ID
 			f := incident.Certain(i.Finding(p, name+" cannot be released", name+" could not be released"))
 			if n := i.Events[len(i.Events)-1].Number; n > 0 && i.Current {
@@ -39,4 +40,20 @@ wait. A few lines that stop are normal. Three or more that still continue at the
 			p.Report(f)
 		}
 	},
+}
+
+// stuckDevices are network devices that the kernel waits for.
+func stuckDevices(p *forensics.Pass) []incident.Incident {
+	return forensics.Once(p, "stuck network devices", func() []incident.Incident {
+		spec := incident.Spec{Few: logview.FewFailures, Subject: func(e logs.Event) forensics.Entity { return incident.Thing("network-device", e.Device) }}
+		return spec.Find(p, logview.Events(p, "kernel-netdev-held"))
+	})
+}
+
+// ofNetworkDevice says whether a function of the kernel waits for a network device to be removed, or for who removes one.
+func ofNetworkDevice(function string) bool {
+	return slices.Contains([]string{
+		"netdev_wait_allrefs", "netdev_wait_allrefs_any", "copy_net_ns", "cleanup_net", "setup_net", "netdev_run_todo", "rtnl_lock", "rtnl_lock_killable",
+		"rtnetlink_rcv_msg", "unregister_netdevice_many", "unregister_netdevice_many_notify", "unregister_netdev",
+	}, function)
 }

@@ -62,6 +62,12 @@ func TestRulesOfPastedEvidence(t *testing.T) {
 		{"a task that waits for a frozen file system", hungIn("__sb_start_write+0x5f/0x70"), []string{"mount-frozen: A file system is frozen"}, nil},
 		{"a task that waits for a lock", hungIn("rwsem_down_write_slowpath+0x2ed/0x4a0"), []string{"kernel-hung-task"}, []string{"mount-frozen"}},
 		{"a dead mount in the runtime's answer", strings.Repeat(`E1120 10:01:09.117004    2871 remote_runtime.go:1300] "CreateContainer in sandbox from runtime service failed" err="rpc error: code = Unknown desc = failed to generate spec: failed to stat \"/var/lib/kubelet/pods/`+uid+`/volumes/kubernetes.io~csi/b/mount\": stat /var/lib/kubelet/pods/`+uid+`/volumes/kubernetes.io~csi/b/mount: transport endpoint is not connected"`+"\n", 3), []string{"mount-disconnected"}, nil},
+		{"the process limit of the runtime", "[Fri Nov 20 10:00:01 2026] cgroup: fork rejected by pids controller in /system.slice/containerd.service\n", []string{"limit-exhausted: Process limit of a cgroup has been reached"}, nil},
+		{"certificates that were renewed below", expired + renewed, []string{"was refused"}, []string{"has been refused"}},
+		{"certificates that were renewed above", renewed + expired, []string{"has been refused"}, nil},
+		{"a network that flannel does not make, by what repeats it", networkEcho + networkEcho + flannelExits, []string{"sandbox-create-failing: Network plugin cannot set up pods"}, nil},
+		{"a volume on a host that is down", hostDown("lstat /var/lib/kubelet/x"), []string{"mount-disconnected"}, nil},
+		{"a driver that cannot connect to a host that is down", hostDown("dial tcp 192.0.2.7:443: connect"), nil, []string{"mount-disconnected"}},
 		{"pods of a removed node, by the ends of their deletions alone", `I1120 10:02:45.530044       1 gc_controller.go:261] "Forced deletion of orphaned Pod succeeded" pod="shop/cart-1"` + "\n", []string{"pod-podgc: Pod shop/cart-1 was deleted by pod garbage collection: the Node object does not exist"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -144,3 +150,46 @@ func hungIn(function string) string {
 	return "[962001.377120] INFO: task writer:18112 blocked for more than 120 seconds.\n[962001.377129] writer          D    0 18112  18079 0x00000104\n[962001.377133] Call Trace:\n" +
 		"[962001.377142]  __schedule+0x24e/0x880\n[962001.377145]  schedule+0x2c/0x80\n[962001.377163]  " + function + "\n[962001.377167]  vfs_write+0x1ab/0x1b0\n"
 }
+
+const (
+	readOnlyFS   = "[Fri Nov 20 10:00:05 2026] EXT4-fs error (device sdf): ext4_journal_check_start:83: Detected aborted journal\n[Fri Nov 20 10:00:05 2026] EXT4-fs (sdf): Remounting filesystem read-only\n"
+	expired      = "Unable to connect to the server: x509: certificate has expired or is not yet valid: current time 2026-11-20T09:10:42+01:00 is after 2026-11-19T13:01:17Z\n"
+	renewed      = "Done renewing certificates. You must restart the kube-apiserver, kube-controller-manager, kube-scheduler and etcd, so that they can use the new certificates.\n"
+	networkEcho  = `E1120 10:01:03.110442    1022 kuberuntime_manager.go:1166] "CreatePodSandbox for pod failed" err="rpc error: code = Unknown desc = failed to setup network for sandbox \"d0\": plugin type=\"flannel\" failed (add): loadFlannelSubnetEnv failed: open /run/flannel/subnet.env: no such file or directory" pod="kube-system/a"` + "\n"
+	flannelExits = `time="2026-11-20T10:01:20Z" level=error msg="flannel exited: failed to find the interface with address 192.0.2.20"` + "\n"
+	netdevHeld   = "[518021.391422] unregister_netdevice: waiting for eth0 to become free. Usage count = 2\n[518031.391422] unregister_netdevice: waiting for eth0 to become free. Usage count = 2\n[518041.391422] unregister_netdevice: waiting for eth0 to become free. Usage count = 2\n"
+	hungWorker   = "[518280.791102] INFO: task kworker/u8:2:9913 blocked for more than 122 seconds.\n[518280.812242] kworker/u8:2    D    0  9913      2 0x80004000\n[518280.812250] Workqueue: netns cleanup_net\n[518280.812255] Call Trace:\n" +
+		"[518280.812262]  __schedule+0x26b/0x6e0\n[518280.812266]  schedule+0x4a/0xb0\n[518280.812270]  schedule_timeout+0x1d2/0x2f0\n[518280.812276]  msleep+0x2a/0x40\n[518280.812282]  netdev_run_todo+0x130/0x2f0\n[518280.812294]  cleanup_net+0x1dd/0x370\n"
+)
+
+func diskError(disk, second string) string {
+	return "[Fri Nov 20 10:00:" + second + " 2026] blk_update_request: I/O error, dev " + disk + ", sector 4720640 op 0x1:(WRITE) flags 0x800 phys_seg 2 prio class 0\n"
+}
+
+// hostDown is a volume that cannot be mounted since a host is down.
+func hostDown(call string) string {
+	return strings.Repeat(strings.Replace(driverMissing, "attacher.MountDevice failed to create newCsiDriverClient: driver name csi.example.org not found in the list of registered CSI drivers", call+": host is down", 1), 3)
+}
+
+// TestWhatBrokeIt has the check that is the first cause of a text, "" for none.
+func TestWhatBrokeIt(t *testing.T) {
+	for name, tt := range map[string]struct{ text, want string }{
+		"one error of a disk, then its file system is read-only": {diskError("sdf", "04") + readOnlyFS, "kernel-io-error"},
+		"an error of another disk":                               {diskError("sdb", "04") + readOnlyFS, "filesystem-error"},
+		"an error after the file system had become read-only":    {readOnlyFS + diskError("sdf", "09"), "filesystem-error"},
+		"a flannel that exited once":                             {flannelExits, ""},
+		"a kernel thread that removes the network of a pod":      {netdevHeld + hungWorker, "network-device-stuck"},
+		"a task that waits for a network device, alone":          {hungWorker, "kernel-hung-task"},
+		"a row of another node above the kubelet's own log":      {"NAME   STATUS     ROLES    AGE    VERSION\nw1     NotReady   <none>   120d   v1.27.2\nw2     NotReady   <none>   120d   v1.27.2\n" + strings.Repeat(noAPI, 3), "api-server-unreachable"},
+	} {
+		if root := pastedRoot(t, tt.text); root != tt.want {
+			t.Errorf("%s: %q, want %q", name, root, tt.want)
+		}
+	}
+	held := judgePasted(t, netdevHeld+strings.NewReplacer("netdev_run_todo", "jbd2_log_wait_commit", "cleanup_net", "ext4_sync_file").Replace(hungWorker))
+	if len(held.Diagnoses) != 2 {
+		t.Errorf("a task that waits for a journal and a network device are %d diagnoses", len(held.Diagnoses))
+	}
+}
+
+const noAPI = `Nov 20 10:01:04 w2 kubelet[811]: E1120 10:01:04.550213     811 controller.go:193] "Failed to update lease" err="Put \"https://api:6443/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/w2?timeout=10s\": dial tcp 192.0.2.10:6443: connect: no route to host"` + "\n"

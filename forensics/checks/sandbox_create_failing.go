@@ -44,6 +44,9 @@ information until a pod waits for it or the node is NotReady. A runtime that doe
 			if len(failed)+len(logview.Events(p, "cni-add-failed")) == 0 && !k.network { // of the lines about one failure, people quote any
 				failed = logview.Events(p, "sandbox-create-echo")
 			}
+			if k.kind == "cni-add-failed" && len(failed) > 0 && len(logview.Events(p, logs.KindSandboxCreateFailed)) == 0 {
+				failed = slices.Concat(failed, slices.DeleteFunc(logview.Events(p, "sandbox-create-echo"), func(e logs.Event) bool { return e.Cause() != "network" }))
+			}
 			for _, i := range spec.Find(p, failed) {
 				i.Minor = i.Count < logview.FewFailures || k.kind == "network-not-ready" && !networkMissed(p)
 				f := i.Finding(p, k.now, k.then)

@@ -112,6 +112,9 @@ func (e Event) Cause() Cause {
 		if says("failed to get sandbox image", "nable to pull sandbox image", "failed pulling image \"") {
 			return causeSandboxImage
 		}
+		if says("etup network for sandbox", "failed (add)", " to CNI network ") {
+			return causeNetwork
+		}
 	case kindCNIAddFailed:
 		if says("no IP addresses available", "failed to allocate for range", "no available IP", "InsufficientFreeAddresses", "assign an IP address", "o more IPs", "address pool exhausted", "ould not allocate IP", "o available address",
 			"range is full", "Assigned 0 out of", "IpNotEnough", "IPNotEnough", "no free IP") {
@@ -134,7 +137,8 @@ func (e Event) Cause() Cause {
 		return e.orphanCause(says)
 	}
 	switch {
-	case e.Code == "ENOTCONN", says("ransport endpoint is not connected", ": host is down"): // as Go writes EHOSTDOWN; mount.cifs writes another one when it cannot mount
+	case e.Code == "ENOTCONN", says("ransport endpoint is not connected"),
+		says(": host is down") && !says(": connect: host is down"): // as Go writes EHOSTDOWN of a file; mount.cifs writes another one when it cannot mount
 		return causeDisconnected
 	case e.Code == "ESTALE", says("tale file handle", "tale NFS file handle"):
 		return causeStale

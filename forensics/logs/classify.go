@@ -141,7 +141,7 @@ func (b *rulebook) findEvent(e *entry, o *occurrence) (rule, bool) {
 			continue
 		}
 		*o = occurrence{Kind: r.kind, Time: e.Time, Entry: e, Subject: subject}
-		o.Reason, o.Code = cut(e.Message, maxReason), code(e.Message)
+		o.Reason, o.Code = bothEnds(e.Message), code(e.Message)
 		if r.fill == nil || r.fill(e, o) {
 			return r, true
 		}

@@ -39,6 +39,19 @@ func fillShared(e *entry, o *occurrence, r *rule) {
 	o.Reason, o.Code = cut(reason, maxReason), code(reason)
 }
 
+// bothEnds shortens the message of an event in the middle: what was done stands at its beginning, and the innermost error at its end.
+func bothEnds(s string) string {
+	const head = 80
+	tail := len(s) - (maxReason - head - len(" … "))
+	if len(s) <= maxReason {
+		return s
+	}
+	for tail < len(s) && !utf8.RuneStart(s[tail]) {
+		tail++
+	}
+	return cut(s, head) + " … " + s[tail:]
+}
+
 func fillField(s *Subject, f field) {
 	switch f.Key {
 	case "pod":

@@ -6,6 +6,7 @@ const (
 	kindAPISynced         Kind = "api-synced"             // -v 2: `Caches populated for …`: a list that a reflector asked for has come
 	KindAPIUnauthorized   Kind = "api-unauthorized"       // `Unauthorized`
 	KindCertExpired       Kind = "cert-expired"           // `x509: certificate has expired or is not yet valid`, `… client certificate … is expired`
+	kindCertsRenewed      Kind = "certs-renewed"          // `Done renewing certificates.`, as kubeadm writes
 	KindDiskFull          Kind = "disk-full"              // `no space left on device` outside of cgroups and inotify; Path
 	kindCgroupNoSpace     Kind = "cgroup-no-space"        // `mkdir /sys/fs/cgroup/…: no space left on device`, `cannot allocate memory`; Path
 	kindInotifyLimit      Kind = "inotify-limit"          // `inotify_init: too many open files`, `inotify_add_watch …: no space left on device`
@@ -33,6 +34,10 @@ func limitMessages() []message {
 				{has: "bootstrap client certificate", err: "expired", fill: trouble},
 				{start: "The currently active client certificate has expired", fill: trouble},
 			},
+		},
+		{
+			kind: kindCertsRenewed, severity: SeverityRoutine, words: "certificates of the control plane were renewed",
+			rules: []rule{{start: "Done renewing certificates"}}, // cmd/kubeadm/app/cmd/certs.go
 		},
 		{
 			kind: KindAPIUnreachable, lane: LaneSyncLoop, words: "API server is unreachable",

@@ -50,6 +50,8 @@ func reporter(api *kubectl.Event) string {
 		return "kube-controller-manager"
 	case "Scheduled", "FailedScheduling", "Preempted":
 		return "kube-scheduler"
+	case "TaskHung", "UnregisterNetDevice", "KernelOops", "Ext4Error", "Ext4Warning", "IOError", "XfsHasShutdown": // of the node problem detector
+		return "kernel"
 	}
 	return "kubelet"
 }

@@ -2,6 +2,7 @@ package read
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/nodename"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 var (
@@ -117,11 +119,22 @@ func (r *reader) byNode() []forensics.Evidence {
 	for _, n := range nodes {
 		all = append(all, n.whole())
 	}
+	sorting.Stable(all, func(a, b forensics.Evidence) int { return cmp.Compare(onlyListed(a), onlyListed(b)) })
 	rest.system.addTo(&rest.Evidence)
 	if len(rest.Coverage) > 0 {
 		all = append(all, rest.Evidence)
 	}
 	return all
+}
+
+// onlyListed is 1 for a node of which only the API server tells, as a row in a list of nodes does: one of which there is a log or what a tool has
+// printed comes before it.
+func onlyListed(e forensics.Evidence) int {
+	if e.Logs == nil || e.Logs.Loop != nil || len(e.Logs.Lives) > 0 || len(e.Mounts.Mounts)+len(e.Threads)+len(e.Dumps)+len(e.PodDirs)+len(e.Processes) > 0 || e.Kubelet != nil ||
+		slices.ContainsFunc(e.Logs.Events, func(e logs.Event) bool { return e.Kind.Lane() == logs.LaneKernel }) {
+		return 0
+	}
+	return 1
 }
 
 // nodes are those that were found.

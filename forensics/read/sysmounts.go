@@ -174,7 +174,7 @@ func (r *mountReader) count(row mountRow) {
 }
 
 // stacked says how many mounts are stacked on a mount point, by the table that shows the most; 1 where that is not certain. A directory that is
-// mounted onto itself shows all mounts below it again, and all equally often.
+// mounted onto itself shows all mounts below it again, and all equally often: two rows alone prove nothing.
 func (t mountTables) stacked(row mountRow) int {
 	most := 1
 	for _, table := range t {
@@ -192,7 +192,7 @@ func (t mountTables) stacked(row mountRow) int {
 				}
 			}
 		}
-		if others > 0 && alike == others || above && n == 2 {
+		if others > 0 && alike == others || (above || others == 0) && n == 2 {
 			continue
 		}
 		most = max(most, n)

@@ -42,6 +42,10 @@ func TestZombiesInText(t *testing.T) {
 		"all but zombies are counted":    {"$ ps -eo stat,ppid | grep -v ^Z | wc -l\n400\n$ ps -eo stat,ppid,pid,comm | grep ^Z\n" + listed, 0},
 		"other states are counted":       {"$ ps -eo ppid,stat | sort | uniq -c\n 400 71 S\n", 0},
 		"they have gone":                 {"$ ps -eo ppid,stat | awk '$2 ~ /^Z/ {print $1}' | sort | uniq -c\n 400 71\n" + noZombie, 0},
+		"counted by awk":                 {"$ ps -eo ppid,stat | awk '$2~/^Z/{c[$1]++} END{for(p in c)print c[p],p}' | sort -rn | head -3\n400 71\n2 1\n", 400},
+		"the parent before the count":    {"$ ps -eo ppid,stat | awk '$2~/^Z/{c[$1]++} END{for(p in c)print p, c[p]}'\n71 400\n1 2\n", 400},
+		"children are counted by awk":    {"$ ps -eo ppid,stat | awk '{c[$1]++} END{for(p in c)print c[p],p}' | sort -rn\n400 71\n2 1\n", 0},
+		"awk counts all but zombies":     {"$ ps -eo ppid,stat | awk '$2!~/^Z/{c[$1]++} END{for(p in c)print c[p],p}'\n400 71\n2 1\n", 0},
 		"another column is the parent's": {"$ ps -eo pid,stat | awk '$2 ~ /^Z/ {print $1}' | sort | uniq -c\n 400 71\n", 0},
 	} {
 		n := 0
@@ -63,7 +67,8 @@ func TestAlikeRows(t *testing.T) {
 		text string
 		want int
 	}{
-		"alone":                          {aRow + aRow, 1},
+		"two rows alone":                 {aRow + aRow, 0},
+		"three rows alone":               {aRow + aRow + aRow, 2},
 		"beside another":                 {aRow + aRow + aRow + anOther, 2},
 		"by uniq":                        {"$ findmnt -rno TARGET,SOURCE,FSTYPE | sort | uniq -c\n   8190 " + aVolume + " 10.0.0.5:/export nfs4\n", 8189},
 		"all are there equally often":    {aRow + anOther + aRow + anOther, 0},

@@ -107,7 +107,7 @@ func (r *stackReader) line(s string, number int) {
 
 // mayBe says whether a line can be of a stack, or the heading of one in the kernel's log.
 func (r *stackReader) mayBe(s string) bool {
-	return r.open || strings.Contains(s, "+0x") || strings.Contains(s, "task") || strings.Contains(s, " at ffff") || strings.Contains(s, " 0x0")
+	return r.open || strings.Contains(s, "+0x") || strings.Contains(s, "task") || strings.Contains(s, " at ffff") || strings.Contains(s, " 0x0") || strings.Contains(s, " 0x8") // flags of a task; those of the kernel's own begin with 8
 }
 
 func (r *stackReader) heading(text string, number int) {

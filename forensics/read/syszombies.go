@@ -37,13 +37,14 @@ const (
 	manyZombies, fewListed = 100, 4
 )
 
-// A zombieReader reads how many zombies there are, by the head of top(1) or by what a command has counted of ps(1), and how many
+// A zombieReader reads how many zombies there are, by the head of top(1) or by what uniq(1) or awk(1) has counted of ps(1), and how many
 // each parent has.
 type zombieReader struct {
 	to      *systemText
 	name    string
 	columns []string // of what "uniq -c" counts
 	all     bool     // they are zombies, as the command has selected
+	last    bool     // the count stands behind the column
 	number  bool     // a number follows: that of all zombies
 	rows    int      // since the command
 }
@@ -51,10 +52,13 @@ type zombieReader struct {
 var (
 	topZombies = pattern.New(`^(?:Tasks|Threads): .*\b(\d+) zombie`)
 	// selectsZ is how a command selects zombies: by the column STAT, or by what ps writes behind their names.
-	selectsZ  = pattern.New(`\[?d\]?efunct|\^\s*\[?Z|["']Z|-\w*w\w*\s+Z\b`)
-	inverted  = pattern.New(`^\s*grep\s+(?:-\w+\s+)*-\w*v`)
-	awkPrint  = pattern.New(`\bprint\b([^}]*)`)
-	awkField  = pattern.New(`\$(\d)`)
+	selectsZ = pattern.New(`\[?d\]?efunct|\^\s*\[?Z|["']Z|-\w*w\w*\s+Z\b`)
+	inverted = pattern.New(`^\s*grep\s+(?:-\w+\s+)*-\w*v|!~`)
+	awkPrint = pattern.New(`\bprint\b([^}]*)`)
+	awkField = pattern.New(`\$(\d)`)
+	// awkCount is how awk(1) counts by a column, and awkTotals how it prints that: the number first, or the column.
+	awkCount  = pattern.New(`\w\[\$(\d)\](?:\+\+|\s*\+=\s*1)`)
+	awkTotals = pattern.New(`\bprint\s*\(?\s*(?:\w+\[\w+\]|(\w+)[,\s"\\t:]+\w+\[\w+\])`)
 	countOnly = pattern.New(`^\d{1,7}$`)
 	// zombieRow is one of "ps -ef": UID PID PPID C STIME TTY TIME CMD.
 	zombieRow = pattern.New(`^\S+\s+(\d+)\s+(\d+)\s+\d+\s+\S+\s+\S+\s+[\d:-]+\s+\[(.*)\] <defunct>$`)
@@ -97,16 +101,24 @@ func (r *zombieReader) count(n int) {
 func (r *zombieReader) command(text string) {
 	stages := strings.Split(strings.TrimRight(text, " ;`"), "|")
 	last := strings.TrimSpace(stages[len(stages)-1])
-	r.columns, r.rows = nil, 0
+	r.columns, r.rows, r.last = nil, 0, false
 	r.all = slices.ContainsFunc(stages[1:], func(s string) bool { return selectsZ.MatchString(s) && !inverted.MatchString(s) })
 	r.number = r.all && (strings.HasPrefix(last, "grep -c") || strings.HasPrefix(last, "wc -l"))
 	m := psCommand.FindStringSubmatch(stages[0])
-	if m == nil || !strings.Contains(text, "uniq -c") {
+	if m == nil {
 		return
 	}
 	columns := strings.Split(strings.ToUpper(m[1]), ",")
 	for i := range columns {
 		columns[i] = strings.TrimRight(columns[i], ":=0123456789")
+	}
+	by, printed := awkCount.FindStringSubmatch(text), awkTotals.FindStringSubmatch(text)
+	if by != nil && printed != nil && atoi(by[1]) >= 1 && atoi(by[1]) <= len(columns) {
+		r.columns, r.last = columns[atoi(by[1])-1:atoi(by[1])], printed[1] != ""
+		return
+	}
+	if !strings.Contains(text, "uniq -c") {
+		return
 	}
 	for _, s := range stages[1:] {
 		p := awkPrint.FindStringSubmatch(s)
@@ -126,6 +138,9 @@ func (r *zombieReader) command(text string) {
 
 // counted reads a row of "uniq -c": a number, and the columns.
 func (r *zombieReader) counted(words []string) bool {
+	if r.last && len(words) == 2 {
+		words[0], words[1] = words[1], words[0]
+	}
 	if len(words) < 2 || len(words) <= min(len(r.columns), 2) || !countOnly.MatchString(words[0]) {
 		return false
 	}

@@ -106,6 +106,10 @@ func blockedRequest(p *forensics.Pass, s Stack) (Request, bool) {
 	return r, ok && t.Proven && (!TakesLong(r.Method) || behind)
 }
 
+// csiTimeout is when the kubelet gives a call of a CSI driver up, in seconds (pkg/volume/csi/csi_plugin.go). To replay the journal of a large
+// file system may take a minute.
+const csiTimeout = 2 * 60
+
 // commandLimit is how long a command of a CSI driver takes at most, in seconds: those that mount, unmount and look at a disk are short, one that
 // formats a disk is not, and a check of a large file system has no limit.
 func commandLimit(g goroutines.Goroutine) float64 {
@@ -119,7 +123,7 @@ func commandLimit(g goroutines.Goroutine) float64 {
 		case strings.Contains(name, "repair"), strings.Contains(name, "fsck"):
 			return math.Inf(1)
 		case name == "getdiskformat", name == "domount", strings.HasPrefix(name, "unmount"), strings.HasPrefix(name, "mount"):
-			limit = StuckAfter
+			limit = csiTimeout
 		}
 	}
 	return limit
