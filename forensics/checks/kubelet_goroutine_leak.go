@@ -39,8 +39,8 @@ var kubeletGoroutineLeak = forensics.Check{
   is harmless itself, but its volume does not respond.
 - cAdvisor's walk over a container's files (trackUsage, GetDirUsage): the disk or file system below the runtime hangs.
 - cm.(*podContainerManagerImpl).Destroy: removal of one pod's cgroup, started again every 2 seconds (1.10 to 1.36).
-- Any 100 goroutines blocked with one stack, any 5,000 with one stack (10,000 of those that each probe, secret or pod has), and any blocked group that grew by 10 or more between
-  two dumps of one run.
+- Any 100 goroutines blocked with one stack, any 5,000 with one stack, and any blocked group that grew by 10 or more between
+  two dumps of one run. Of goroutines that each probe, secret or pod has, 10,000.
 
 A goroutine counts as blocked after at least a minute, or longer than --hung-after by the kernel. A dump without durations
 (debug=0, debug=1) has only the numbers: the finding is then "likely".`,

@@ -183,10 +183,19 @@ func broadcast(lines []string) (changed bool) {
 	return changed
 }
 
+var (
+	// yamlItem is a word in a list of YAML, and yamlList the line above the first one.
+	yamlItem = pattern.New(`^[> \t]*- [^\s:]+:?[^\s:]*\r?$`)
+	yamlList = pattern.New(`^[> \t]*(?:- )?[A-Za-z][\w.-]*:[ \t]*\r?$`)
+)
+
 var yamlKey = pattern.New(`^[> \t]*(?:- )?[A-Za-z][\w.-]*:(?: |$)`)
 
-// isYAML says whether the marker of a line is that of a list in YAML: a key is behind it, and others are below.
+// isYAML says whether the marker of a line is that of a list in YAML: a key is behind it, and others are below, or it is a word in a list.
 func isYAML(lines []string, i int) bool {
+	if i > 0 && yamlItem.MatchString(lines[i]) && (yamlList.MatchString(lines[i-1]) || yamlItem.MatchString(lines[i-1])) {
+		return true
+	}
 	return i+1 < len(lines) && yamlKey.MatchString(lines[i]) && yamlKey.MatchString(lines[i+1]) && !strings.HasPrefix(strings.TrimLeft(lines[i+1], "> \t"), "- ")
 }
 

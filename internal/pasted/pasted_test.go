@@ -53,6 +53,20 @@ func TestLinesKeepTheirNumbers(t *testing.T) {
 	}
 }
 
+// A list of words stays in YAML, and the marks of a list in Markdown go.
+func TestListsOfYAML(t *testing.T) {
+	for text, want := range map[string]string{
+		"kind: KubeletConfiguration\nclusterDNS:\n- 10.96.0.10\n- 10.96.0.11\nmaxPods: 110\n":     "",
+		"a: b\ncommand:\n- kubelet\n- --v=2\n":                                                    "",
+		"the log:\n- E1120 10:02:45.000001    2588 file.go:301] x\n":                              "the log:\nE1120 10:02:45.000001    2588 file.go:301] x\n",
+		"What I see:\n- nothing starts\n- E1120 10:02:45.000001    2588 file.go:301] x\nthanks\n": "What I see:\nnothing starts\nE1120 10:02:45.000001    2588 file.go:301] x\nthanks\n",
+	} {
+		if got := Clean([]byte(text)); string(got) != want {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
 func FuzzClean(f *testing.F) {
 	for _, seed := range []string{"> `E1120 10:02:45.000001    2588 file.go:301] x`", "janv. 06 10:11:12 n k[1]: x", "goroutine 1 [select]: main.main() /a.go:1 +0x1 main.x(0x1) /b.go:2", "\u00a0“&quot;"} {
 		f.Add([]byte(seed))
