@@ -44,7 +44,7 @@ whose pod is not being deleted belongs to process-unkillable.`,
 		}
 		for _, g := range p.Evidence.Cgroups {
 			for _, frozen := range g.Frozen {
-				if state, _ := p.Model.PodState(g.PodUID); frozen.V1 && (state == forensics.PodTerminating || stopFails(p, g)) {
+				if state, _ := p.Model.PodState(g.PodUID); frozen.V1 && (state == forensics.PodTerminating || stopFails(p, g) || killedInFreezer(p, g)) {
 					p.Report(frozenFinding(p, g, frozen))
 				}
 			}
@@ -110,6 +110,13 @@ func stopFails(p *forensics.Pass, g runtimes.PodCgroup) bool {
 	})
 }
 
+// killedInFreezer says whether a text shows one frozen cgroup and the stack of a process in the freezer, which is taken over only if the text
+// shows that somebody has killed it.
+func killedInFreezer(p *forensics.Pass, g runtimes.PodCgroup) bool {
+	return len(p.Evidence.Cgroups) == 1 && slices.ContainsFunc(g.Frozen, func(f runtimes.FrozenCgroup) bool { return f.V1 }) &&
+		slices.ContainsFunc(p.Evidence.Threads, func(t procs.Thread) bool { return unkillableByText(t) && t.Wait.Kind == procs.WaitFreezer })
+}
+
 // signalless says whether no signal ends a wait. A thread waits for a FUSE server interruptibly (S) until it gets a signal, and from then
 // on in state D, once the server has taken the request (fs/fuse/dev.c, request_wait_answer). Throttled writers continue by themselves,
 // and a frozen cgroup is a finding of its own.
@@ -162,6 +169,9 @@ func frozenFinding(p *forensics.Pass, g runtimes.PodCgroup, frozen runtimes.Froz
 	state, why := p.Model.PodState(g.PodUID)
 	if why = "is being deleted: " + why; state != forensics.PodTerminating {
 		why = "has a container that cannot be stopped, by the log"
+		if killedInFreezer(p, g) {
+			why = "has a process in the freezer that was killed, by the text"
+		}
 	}
 	return forensics.Finding{
 		Severity: forensics.Critical, Subject: subject, Pods: []string{g.PodUID}, Confidence: forensics.Likely,

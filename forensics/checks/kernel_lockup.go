@@ -2,6 +2,7 @@ package checks
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -20,7 +21,7 @@ var kernelLockup = forensics.Check{
 	Doc: `"soft lockup - CPU#3 stuck for 22s!", "rcu_sched self-detected stall", hard lockups: code of the kernel did not give up a CPU for
 tens of seconds. Nothing else runs there meanwhile: PLEG, probes and leases time out. Causes are a bug of a driver or file system,
 very large directory or memory structures, or a hypervisor that gave the CPU to others. Three within the last half hour are a warning, and
-two that are at least 20 s and at most 10 min apart: the CPU is still stuck, or again.`,
+two that are at least 20 s and at most 10 min apart: the CPU is still stuck, or again. So is one of two minutes or more.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -36,9 +37,17 @@ func lockups(p *forensics.Pass) []incident.Incident {
 	list := spec.Find(p, logview.Events(p, "kernel-lockup"))
 	for n := range list {
 		between := logview.Between(list[n].First, list[n].Last) // a pause of the hypervisor shows on several CPUs at once
-		list[n].Minor = list[n].Count < logview.FewFailures && (between < 20 || between > 600)
+		list[n].Minor = list[n].Count < logview.FewFailures && (between < 20 || between > 600) && longestStall(p, list[n]) < 120
 	}
 	return list
+}
+
+// longestStall is how long a CPU was stuck, in seconds; 0 where no line says so.
+func longestStall(p *forensics.Pass, i incident.Incident) (longest float64) {
+	for _, e := range slices.Concat(i.Events, logview.Events(p, "kernel-stall-length")) {
+		longest = max(longest, e.Max)
+	}
+	return longest
 }
 
 func lockupFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
@@ -49,8 +58,8 @@ func lockupFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 		}
 	}
 	f := incident.Certain(i.Finding(p, "CPUs have been stuck", "A CPU was stuck"))
-	if worst.Max > 0 {
-		f.Title = headline.Fit("CPUs were stuck " + findings.Times(i.Count) + ", up to " + text.Duration(worst.Max) + " in " +
+	if longest := longestStall(p, i); longest > 0 {
+		f.Title = headline.Fit("CPUs were stuck " + findings.Times(i.Count) + ", up to " + text.Duration(longest) + " in " +
 			cmp.Or(worst.Process, "the kernel") + ", last at " + logview.Moment(i.Last))
 	}
 	f.Detail = findings.Sentences(f.Detail, "What runs on a stuck CPU makes no progress. Timeouts of the kubelet and of probes at these times are its effects.")

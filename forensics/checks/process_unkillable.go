@@ -2,12 +2,16 @@ package checks
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/headline"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -22,11 +26,19 @@ var processUnkillable = forensics.Check{
   thread of some programs ends by itself while the others work, and such a process is not reported.
 - A thread is in a wait that no signal ends, for longer than --hung-after.
 
+In a saved text, a kernel stack is enough: that of a process that has ended and waits for others of its PID namespace, or of one in a
+frozen cgroup (v1) below a command that has sent it SIGKILL.
+
 The process keeps its open files, its mounts, its cgroup and so its pod: its container cannot be killed. Waiting longer,
 kill -9 and deleting the pod with --force do not help. The process ends only after the thread's wait.`,
 	Severity: forensics.Warning,
-	Needs:    []forensics.Need{{forensics.SourceProcesses}, {forensics.SourceThreads}},
+	Needs:    []forensics.Need{{forensics.SourceProcesses, forensics.SourceThreads}, {forensics.SourceThreads}},
 	Run: func(p *forensics.Pass) {
+		reportSavedUnkillable(p)
+		if seen, why := p.Evidence.Saw(forensics.SourceProcesses); !seen {
+			p.Unjudged("the processes were not read: %s", why)
+			return
+		}
 		done := map[int]bool{}
 		for _, w := range stall.Waiters(p, "") {
 			process, ok := p.Model.Process(w.Thread.PID)
@@ -39,6 +51,38 @@ kill -9 and deleting the pod with --force do not help. The process ends only aft
 			p.Report(unkillableFinding(p, process, w, dead))
 		}
 	},
+}
+
+// unkillableByText says whether a thread that only a text shows belongs to a process that cannot end: read adds a frozen one only if it was
+// killed.
+func unkillableByText(t procs.Thread) bool {
+	return t.Saved != "" && t.Wait.Unkillable() && (t.Wait.Kind == procs.WaitExit || t.Wait.Kind == procs.WaitFreezer)
+}
+
+func reportSavedUnkillable(p *forensics.Pass) {
+	frozen := slices.ContainsFunc(p.Evidence.Cgroups, func(g runtimes.PodCgroup) bool { return killedInFreezer(p, g) })
+	for _, t := range p.Evidence.Threads {
+		if !unkillableByText(t) || frozen && t.Wait.Kind == procs.WaitFreezer { // which container-unkillable reports
+			continue
+		}
+		subject := forensics.ThreadEntity(t)
+		if t.PID != 0 && !t.PIDUnknown {
+			subject = findings.ProcessEntity(t.PID)
+		}
+		name := findings.Capital(savedName(t))
+		f := forensics.Finding{
+			Severity: forensics.Warning, Subject: subject, Confidence: forensics.Likely, Effect: name + " cannot be killed",
+			Title:         headline.Fit(name + " cannot be killed: its cgroup is frozen"),
+			ConfidenceWhy: "the text shows the wait, and not for how long; whether it has ended since is not known",
+			Detail:        findings.Sentences(t.Wait.Meaning, "A kill takes effect when the cgroup is thawed."), Refs: []forensics.Ref{stall.ThreadRef(t)},
+			Remedies: []forensics.Remedy{incident.Look("shows which processes are in state D, and where they wait in the kernel", "ps", "-eo", "pid,ppid,state,wchan:32,comm")},
+		}
+		if t.Wait.Kind == procs.WaitExit {
+			f.Title = headline.Fit(name + " cannot end: it waits for other processes of its PID namespace")
+			f.Detail = findings.Sentences(t.Wait.Meaning, "The kernel has killed them already. One that has not ended waits in the kernel, or its parent outside of the namespace has not reaped it.")
+		}
+		p.Report(f)
+	}
 }
 
 // outlivesKill says whether a thread waits for more than a moment in a wait that SIGKILL does not end.

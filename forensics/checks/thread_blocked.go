@@ -107,7 +107,7 @@ func reportSaved(p *forensics.Pass) {
 	}
 	groups, order := map[string][]procs.Thread{}, []string{}
 	for _, t := range p.Evidence.Threads {
-		if t.Saved == "" || t.PID != 0 && reported[strconv.Itoa(t.TID)] {
+		if t.Saved == "" || unkillableByText(t) || t.PID != 0 && reported[strconv.Itoa(t.TID)] {
 			continue
 		}
 		key := t.Device

@@ -58,6 +58,9 @@ func cutRequest(g Goroutine) (service, method string) {
 		key, closure := symbolKey(g.Frames[i].Func)
 		for _, s := range requestTypes {
 			name, ok := strings.CutPrefix(key, s.typ)
+			if s.service == dockerContainer && name == "s" && !closure { // docker ps
+				return s.service, "Containers"
+			}
 			if s.typ == "cri-o/server.(*Server)." && (name == "stopPodSandbox" || name == "removePodSandbox" || name == "stopContainer" || name == "removeContainerInPod") { // what the methods of these names do
 				name = strings.ToUpper(name[:1]) + name[1:]
 			}

@@ -217,6 +217,7 @@ func lockup(e *entry, o *occurrence) bool {
 	o.Code = ""
 	_, rest, ok := strings.Cut(e.Message, " stuck for ")
 	if !ok {
+		o.Number = jiffies(e.Message)
 		return true
 	}
 	o.Number = number(rest)
@@ -227,6 +228,23 @@ func lockup(e *entry, o *occurrence) bool {
 		}
 	}
 	return true
+}
+
+// stallLength reads "(detected by 2, t=21003 jiffies, g=612407, q=72)" and "(t=21000 jiffies g=5005 q=33)": since when the CPUs that the line
+// above names had not passed.
+func stallLength(e *entry, o *occurrence) bool {
+	o.Subject, o.Number = Subject{}, jiffies(e.Message)
+	return o.Number > 0
+}
+
+// jiffies is how many seconds "t=21003 jiffies" are at least: no kernel counts more than 1000 a second.
+func jiffies(s string) float64 {
+	before, _, ok := strings.Cut(s, " jiffies")
+	_, n, found := cutLast(before, '=')
+	if !ok || !found || !strings.HasSuffix(before, "t="+n) {
+		return 0
+	}
+	return number(n) / 1000
 }
 
 func netdev(e *entry, o *occurrence) bool {

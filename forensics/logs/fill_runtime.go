@@ -93,6 +93,13 @@ func criCall(e *entry, o *occurrence) bool {
 	return true
 }
 
+// notKilled reads containerd's `An error occurs during waiting for container "ID" to be killed`, as later releases have it in the error of the call.
+func notKilled(e *entry, o *occurrence) bool {
+	o.Container = cut(between(e.Message, `"`, `"`), maxName)
+	o.Reason, o.Code = cut("to be killed: "+errorOf(e), maxReason), code(errorOf(e))
+	return true
+}
+
 // crioStop reads `Stopping container ID with stop signal timed out: …`. CRI-O kills the container then.
 func crioStop(e *entry, o *occurrence) bool {
 	_, text, _ := strings.Cut(e.Message, " timed out: ")
@@ -178,6 +185,10 @@ func reservedFor(text string, o *occurrence) {
 	for field := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \"\\:,;", r) }) {
 		parts := strings.Split(strings.TrimPrefix(field, "k8s_"), "_")
 		n := len(parts)
+		if n == 3 && isUID(parts[1]) { // POD_UID_ATTEMPT, where CRI-O says at which stage it is
+			o.PodUID = parts[1]
+			return
+		}
 		if n != 4 && n != 5 || !isUID(parts[n-2]) && (!strings.HasPrefix(field, "k8s_") || parts[n-2] == "") {
 			continue
 		}

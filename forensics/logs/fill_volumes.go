@@ -349,6 +349,18 @@ func csiCall(e *entry, o *occurrence) bool {
 	return true
 }
 
+// csiBusy reads `an operation with the given Volume ID V already exists` of the part of a driver that serves the node: by convention
+// nodeserver.go. It is called again once the kubelet has waited for two minutes; a controller is called again sooner.
+func csiBusy(e *entry, o *occurrence) bool {
+	if e.Source != "nodeserver.go" && e.Source != "node_server.go" {
+		return false
+	}
+	text := errorOf(e)
+	o.Volume, o.Code = cut(word(text, "Volume ID ", " "), maxName), "Aborted"
+	o.Reason = cut("rpc error: code = Aborted desc = an operation with the given Volume ID "+o.Volume+" already exists", maxReason)
+	return true
+}
+
 // csiAttach reads `Error processing "csi-…": failed to attach: rpc error: …`.
 func csiAttach(e *entry, o *occurrence) bool {
 	if strings.HasPrefix(e.Message, "Event") {

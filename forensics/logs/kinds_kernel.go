@@ -24,6 +24,7 @@ const (
 	kindKernelPIDs          Kind = "kernel-pids-exhausted"  // `cgroup: fork rejected by pids controller in P`; PodUID, Path
 	kindKernelMemcg         Kind = "kernel-memcg-exhausted" // `SLUB: Unable to allocate memory … cache: …(N:kubepods…)`
 	kindKernelLockup        Kind = "kernel-lockup"          // soft lockup, RCU stall, NMI watchdog; Process, Number seconds
+	kindKernelStallLength   Kind = "kernel-stall-length"    // `(detected by 2, t=21003 jiffies, g=…`, of the RCU stall above; Number seconds, at least
 	kindKernelNetdev        Kind = "kernel-netdev-held"     // `unregister_netdevice: waiting for X to become free`; Device
 	kindKernelConntrack     Kind = "kernel-conntrack-full"  // `nf_conntrack: table full, dropping packet`
 	KindKernelThinPool      Kind = "kernel-thin-pool-full"  // device mapper: out of data space; Device
@@ -239,6 +240,13 @@ func kernelMessages() []message {
 				{has: "hard LOCKUP on cpu", fill: lockup},
 				{has: "BUG: workqueue lockup", fill: lockup},
 				{has: "kthread starved for ", fill: lockup},
+			},
+		},
+		{
+			kind: kindKernelStallLength, severity: SeverityRoutine, words: "how long a CPU had been stalled",
+			rules: []rule{
+				{has: "(detected by ", err: " jiffies", fill: stallLength},
+				{has: "(t=", err: " jiffies g=", find: []string{" jiffies g="}, fill: stallLength},
 			},
 		},
 		{

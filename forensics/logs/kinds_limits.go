@@ -48,6 +48,7 @@ func limitMessages() []message {
 				{start: "Unable to update node status", fill: apiTrouble},
 				{start: "Failed to update lease", fill: apiTrouble},
 				{start: "failed to update lease", fill: apiTrouble},
+				{start: "failed to update node lease", fill: apiTrouble}, // 1.13 to 1.17
 				{start: "Failed to ensure lease exists", fill: apiTrouble},
 				{start: "failed to ensure node lease exists", fill: apiTrouble},
 				{start: "Unable to register node ", has: "with API server", fill: apiTrouble},

@@ -103,6 +103,7 @@ func runtimeMessages() []message {
 				{start: "Kill container failed", fill: runtimeCall},
 				{start: "killContainer for pod failed", fill: runtimeCall},
 				{start: "StopContainer for ", has: " failed", fill: criCall},
+				{start: "An error occurs during waiting for container ", has: "to be killed", fill: notKilled},
 				{start: "Stopping container ", has: " timed out: ", find: []string{"Stopping container "}, fill: crioStop},
 				{start: "Container ", has: " of kill - trying direct SIGKILL", fill: dockerStop},
 				{start: "Handler for ", has: " returned error: ", fill: dockerHandler},

@@ -185,7 +185,10 @@ func volumeMessages() []message {
 			kind: KindCSIDriverMissing, lane: LaneVolumes, words: "CSI driver is not registered",
 			rules: []rule{{has: "not found in the list of registered CSI drivers", fill: loneVolumeError}},
 		},
-		{kind: KindCSIAborted, lane: LaneVolumes, words: "CSI driver has an earlier call in progress"},
+		{
+			kind: KindCSIAborted, lane: LaneVolumes, words: "CSI driver has an earlier call in progress",
+			rules: []rule{{has: "n operation with the given Volume ID ", err: " already exists", fill: csiBusy}},
+		},
 		{kind: KindCSIDeadline, lane: LaneVolumes, words: "CSI driver did not respond in time"},
 		{kind: KindCSIUnavailable, lane: LaneVolumes, words: "CSI driver is unavailable"},
 		{

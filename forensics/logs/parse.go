@@ -194,6 +194,8 @@ func program(tag string) string {
 	case "k3s", "k3s-agent", "k3s-server", "rke2", "rke2-agent", "rke2-server", "kubelite", "hyperkube", "k0s", "k0sworker", "k0scontroller",
 		"kubenswrapper": // which OpenShift starts the kubelet with
 		return "kubelet"
+	case "sh", "bash", "dash": // a script that starts another program: what that writes tells which
+		return ""
 	case "kube-controller": // cut to the 15 bytes of comm
 		return "kube-controller-manager"
 	}
@@ -247,6 +249,9 @@ func (p *lineParser) peel(e *entry, s *shape, text string) (string, bool) {
 	if text == "" {
 		return text, false
 	}
+	if s.depth == 0 {
+		text = withoutHalfTime(text)
+	}
 	switch c := text[0]; {
 	case c == '{':
 		return p.json(e, s, text)
@@ -287,6 +292,16 @@ func tagged(e *entry, s *shape, text string) (string, bool) {
 	s.push(layerSyslog)
 	e.Origin, e.PID = program(tag), n
 	return text[len(tag)+len(pid)+len("[]: "):], true
+}
+
+// withoutHalfTime takes off the end of a time that a line of logfmt begins with, of which somebody has cut off the beginning:
+// `5:58.371496964Z" level=warning msg="…"`.
+func withoutHalfTime(text string) string {
+	half, _, ok := strings.Cut(text[:min(len(text), 48)], `" level=`)
+	if !ok || strings.Trim(half, "0123456789-:.+TZ") != "" {
+		return text
+	}
+	return text[len(half)+len(`" `):]
 }
 
 // maxTag is the most that a program's name and pid take.

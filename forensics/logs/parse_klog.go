@@ -75,7 +75,7 @@ func (e *entry) source(where string) {
 func (e *entry) message(text string, rest []string) {
 	e.Message = text
 	if strings.HasPrefix(text, `"`) {
-		if end := quotedEnd(text); end > 0 && isKey(text[end:]) {
+		if end := wholeQuoted(text); end > 0 && isKey(text[end:]) {
 			e.Message = unquote(text[:end])
 			e.fields(text[end:], rest)
 			return
@@ -136,7 +136,7 @@ func indented(lines []string) (value, text string, rest []string) {
 // fieldValue reads one value: quoted, in brackets, or up to the blank before the next key.
 func fieldValue(s string) (value, rest string) {
 	if strings.HasPrefix(s, `"`) {
-		end := quotedEnd(s)
+		end := wholeQuoted(s)
 		if end < 0 { // the line was cut
 			return s[1:], ""
 		}
@@ -173,6 +173,23 @@ func quotedEnd(s string) int {
 		}
 	}
 	return -1
+}
+
+// wholeQuoted is quotedEnd of a value. Behind it is the next key, or nothing: where it is something else, a web page has taken the
+// backslashes from the quotes within.
+func wholeQuoted(s string) int {
+	first := quotedEnd(s)
+	for end := first; end > 0; {
+		if isKey(s[end:]) {
+			return end
+		}
+		next := quotedEnd(s[end-1:])
+		if next < 0 {
+			break
+		}
+		end += next - 1
+	}
+	return first
 }
 
 // unquote undoes Go's %q, without a copy where nothing is escaped.

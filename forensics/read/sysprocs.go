@@ -218,7 +218,7 @@ func (r *processReader) add(row processRow, number int) {
 }
 
 // waiting are the threads that wait for more than a moment, as far as the texts show that: each stack that somebody took of a
-// thread that waits for a server, hung tasks, and programs that have run for minutes and need none. On a busy node a few threads wait
+// thread that waits for a server, of one that was killed or has ended, hung tasks, and programs that have run for minutes and need none. On a busy node a few threads wait
 // for a disk at any moment, and a kernel thread for its journal.
 func (x *systemText) waiting() []procs.Thread {
 	var list, local []procs.Thread
@@ -230,8 +230,10 @@ func (x *systemText) waiting() []procs.Thread {
 			t.State = strings.TrimRight(row.state, "<NLsl+W")
 		}
 		switch {
-		case s.hung, s.Wait.Kind != procs.WaitUnknown && remote(s.Wait), row.short() && row.old:
+		case s.hung, s.Wait.Kind != procs.WaitUnknown && remote(s.Wait), row.short() && row.old, s.killed && s.Wait.Unkillable(),
+			s.Wait.Kind == procs.WaitExit && s.Wait.Unkillable() && !s.sampled:
 			list = append(list, t)
+		case s.Wait.Kind == procs.WaitFreezer: // which somebody may have meant
 		case !isKernelThread(t.Comm) && s.Wait.Kind != procs.WaitWriteback && s.Wait.Kind != procs.WaitFileLock:
 			local = append(local, t)
 		}

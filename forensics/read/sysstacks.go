@@ -17,6 +17,8 @@ type savedStack struct {
 	hung bool
 	// sampled says that it is of a list of all threads in state D, of which some are there for a moment only.
 	sampled bool
+	// killed says that the text shows a SIGKILL to it before.
+	killed bool
 }
 
 // A stackReader reads kernel stacks: /proc/PID/stack, those that sysrq-w and sysrq-t write, those of hung tasks, and bt of crash(8).
@@ -33,7 +35,12 @@ type stackReader struct {
 	aboveAt int
 	// hung is the hung task that was reported last, by its pid, for how many seconds.
 	hung struct{ pid, seconds, line int }
+	// killed are the processes that somebody has sent SIGKILL, above.
+	killed map[int]bool
 }
+
+// sigkill is a command that kills processes.
+var sigkill = pattern.New(`\bkill +(?:-9|-KILL|-SIGKILL|-s +(?:9|KILL|SIGKILL)) +(\d+(?: +\d+)*)`)
 
 var (
 	// What stands before a message of the kernel.
@@ -62,6 +69,17 @@ var (
 )
 
 func (r *stackReader) line(s string, number int) {
+	if !r.ofLog && strings.Contains(s, "kill ") {
+		r.end()
+		for _, m := range sigkill.FindAllStringSubmatch(s, -1) {
+			if r.killed == nil {
+				r.killed = map[int]bool{}
+			}
+			for pid := range strings.FieldsSeq(m[1]) {
+				r.killed[atoi(pid)] = true
+			}
+		}
+	}
 	if !r.mayBe(s) {
 		if s != "" {
 			r.above, r.aboveAt = s, number
@@ -207,6 +225,7 @@ func (r *stackReader) end() {
 		return
 	}
 	r.to.saw(forensics.SourceThreads, r.name)
+	s.killed = r.killed[s.PID] && s.PID != 0
 	s.Wait, _ = procs.ThreadWait(s.State, "", "", s.Stack)
 	if s.Wait.Kind == procs.WaitUnknown {
 		return

@@ -46,13 +46,14 @@ type zombieReader struct {
 	all     bool     // they are zombies, as the command has selected
 	last    bool     // the count stands behind the column
 	number  bool     // a number follows: that of all zombies
+	parent  int      // or that of the children of one
 	rows    int      // since the command
 }
 
 var (
 	topZombies = pattern.New(`^(?:Tasks|Threads): .*\b(\d+) zombie`)
 	// selectsZ is how a command selects zombies: by the column STAT, or by what ps writes behind their names.
-	selectsZ = pattern.New(`\[?d\]?efunct|\^\s*\[?Z|["']Z|-\w*w\w*\s+Z\b`)
+	selectsZ = pattern.New(`\[?d\]?efunct|\^\s*\[?Z|["']Z|[/\[]z?Z|-\w*w\w*\s+Z\b`)
 	inverted = pattern.New(`^\s*grep\s+(?:-\w+\s+)*-\w*v|!~`)
 	awkPrint = pattern.New(`\bprint\b([^}]*)`)
 	awkField = pattern.New(`\$(\d)`)
@@ -60,6 +61,10 @@ var (
 	awkCount  = pattern.New(`\w\[\$(\d)\](?:\+\+|\s*\+=\s*1)`)
 	awkTotals = pattern.New(`\bprint\s*\(?\s*(?:\w+\[\w+\]|(\w+)[,\s"\\t:]+\w+\[\w+\])`)
 	countOnly = pattern.New(`^\d{1,7}$`)
+	// resultBeside is what somebody has written behind a command: "ps -ef | grep defunct | wc -l  -> 17409".
+	resultBeside = pattern.New(`^(.*?\b(?:wc -l|grep -\w*c\w*\b.*?))\s*(?:->|=>|==>|→|⇒|[:=#])\s*(\d{1,7})$`)
+	ofParent     = pattern.New(`\s--ppid[ =](\d+)`)
+	onlyState    = pattern.New(`\s-?\w*o[ =]?(?:stat|state|s)=?\s*$`)
 	// zombieRow is one of "ps -ef": UID PID PPID C STIME TTY TIME CMD.
 	zombieRow = pattern.New(`^\S+\s+(\d+)\s+(\d+)\s+\d+\s+\S+\s+\S+\s+[\d:-]+\s+\[(.*)\] <defunct>$`)
 )
@@ -71,6 +76,11 @@ func (r *zombieReader) line(s string, _ int) {
 		return
 	}
 	if strings.Contains(text, "ps ") && strings.Contains(text, "|") {
+		if m := resultBeside.FindStringSubmatch(text); m != nil {
+			r.command(m[1])
+			r.rest(m[2])
+			return
+		}
 		r.command(text)
 		return
 	}
@@ -79,10 +89,26 @@ func (r *zombieReader) line(s string, _ int) {
 		r.to.saw(forensics.SourceProcesses, r.name)
 		return
 	}
+	r.rest(text)
+}
+
+// rest takes a line that a command has printed.
+func (r *zombieReader) rest(text string) {
 	switch r.rows++; {
 	case r.number:
-		if r.number = false; countOnly.MatchString(text) {
+		if r.number = false; !countOnly.MatchString(text) {
+			return
+		}
+		if r.parent == 0 {
 			r.count(atoi(text))
+			return
+		}
+		if z := &r.to.zombies; len(z.of) < mostSaved {
+			if z.of == nil {
+				z.of = map[int]int{}
+			}
+			z.of[r.parent] = atoi(text)
+			r.to.saw(forensics.SourceProcesses, r.name)
 		}
 	case r.columns != nil && !r.counted(strings.Fields(text)):
 		r.columns = nil
@@ -103,7 +129,12 @@ func (r *zombieReader) command(text string) {
 	last := strings.TrimSpace(stages[len(stages)-1])
 	r.columns, r.rows, r.last = nil, 0, false
 	r.all = slices.ContainsFunc(stages[1:], func(s string) bool { return selectsZ.MatchString(s) && !inverted.MatchString(s) })
+	r.all = r.all || onlyState.MatchString(stages[0]) && strings.Contains(last, "Z")
 	r.number = r.all && (strings.HasPrefix(last, "grep -c") || strings.HasPrefix(last, "wc -l"))
+	r.parent = 0
+	if m := ofParent.FindStringSubmatch(stages[0]); m != nil {
+		r.parent = atoi(m[1])
+	}
 	m := psCommand.FindStringSubmatch(stages[0])
 	if m == nil {
 		return

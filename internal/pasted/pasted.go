@@ -5,6 +5,7 @@ package pasted
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,9 +27,11 @@ func Clean(text []byte) []byte {
 	changed := decode(lines) || tests
 	changed = unprefix(lines) || changed
 	changed = broadcast(lines) || changed
+	changed = plugins(lines) || changed
 	changed = strip(lines) || changed
+	changed = joinWords(lines, true) || changed
 	changed = join(lines) || changed
-	changed = joinWords(lines) || changed
+	changed = joinWords(lines, false) || changed
 	changed = translate(lines) || changed
 	changed = reverse(lines) || changed
 	changed = split(lines) || changed
@@ -187,7 +190,22 @@ var (
 	// yamlItem is a word in a list of YAML, and yamlList the line above the first one.
 	yamlItem = pattern.New(`^[> \t]*- [^\s:]+:?[^\s:]*\r?$`)
 	yamlList = pattern.New(`^[> \t]*(?:- )?[A-Za-z][\w.-]*:[ \t]*\r?$`)
+	// pluginCode and pluginError are what "ctr plugins ls --detailed" prints of a plugin of containerd that was not loaded.
+	pluginCode  = pattern.New(`^ +Code: +[A-Z]\w+\r?$`)
+	pluginError = pattern.New(`^ +Message: +(\S.*?)\r?$`)
 )
+
+// plugins writes why containerd has not loaded a plugin as containerd logs it.
+func plugins(lines []string) (changed bool) {
+	for i, line := range lines {
+		if i > 1 && pluginCode.MatchString(lines[i-1]) && strings.HasPrefix(lines[i-2], "Error:") {
+			if m := pluginError.FindStringSubmatch(line); m != nil {
+				lines[i], changed = `level=warning msg="failed to load plugin" error=`+strconv.Quote(m[1]), true
+			}
+		}
+	}
+	return changed
+}
 
 var yamlKey = pattern.New(`^[> \t]*(?:- )?[A-Za-z][\w.-]*:(?: |$)`)
 
@@ -314,7 +332,7 @@ func join(lines []string) (changed bool) {
 
 var (
 	eventTitle = pattern.New(`^ *Type +Reason +Age +From +M`)
-	eventRow   = pattern.New(`^ *(?:Type +Reason +Age +From +M|---- +------ |(?:Normal|Warning) {2,}[A-Z][A-Za-z]+ +\d)`)
+	eventRow   = pattern.New(`^ *(?:Type +Reason +Age +From +M|---- +------ |(?:[\da-z-]+ {2,})?(?:\d+[smhd]\S*|<unknown>) {2,}(?:Normal|Warning) {2,}[A-Z][A-Za-z]+ +\S+/|(?:Normal|Warning) {2,}[A-Z][A-Za-z]+ +\d)`)
 )
 
 // tableWidth is where a terminal has wrapped the events of kubectl describe: within their title, which is short. 0 is nowhere.
@@ -330,11 +348,15 @@ func tableWidth(lines []string) int {
 // mostWrapped is how many lines a message that was wrapped between words takes at most.
 const mostWrapped = 40
 
+// klogInJournal is a message of klog behind what journalctl and syslog write.
+var klogInJournal = pattern.New(`^[A-Z][a-z]{2} +\d{1,2} (?:\d{4} )?\d\d:\d\d:\d\d\S* \S+ \S+: [IWEFD]\d{4} \d\d:\d\d:\d\d\.\d`)
+
 // joinWords puts a message of klog together that a mail program or an editor has wrapped between words: no line but the last had room for
-// the first word of the next one. Two lines do not tell that.
-func joinWords(lines []string) (changed bool) {
+// the first word of the next one. Two lines do not tell that. Where a terminal has wrapped, all but the last are of one length, or one less: these
+// are not ragged.
+func joinWords(lines []string, ragged bool) (changed bool) {
 	for i := 0; i < len(lines); i++ {
-		if !klogHead.MatchString(lines[i]) {
+		if !klogHead.MatchString(lines[i]) && !klogInJournal.MatchString(lines[i]) {
 			continue
 		}
 		last, width := i, len([]rune(lines[i]))
@@ -342,7 +364,8 @@ func joinWords(lines []string) (changed bool) {
 			last++
 			width = max(width, len([]rune(lines[last])))
 		}
-		if last-i < 2 || width < minWidth || width > maxWidth || !filled(lines[i:last+1], width) {
+		if last-i < 2 || width < minWidth || width > maxWidth || !filled(lines[i:last+1], width) ||
+			ragged && !slices.ContainsFunc(lines[i:last], func(s string) bool { return len([]rune(s)) < width-1 }) {
 			continue
 		}
 		lines[i] = strings.Join(lines[i:last+1], " ")
