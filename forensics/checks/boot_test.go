@@ -1,9 +1,15 @@
 package checks
 
 import (
+	"strings"
 	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/read"
 )
 
 // What the kernel reported is over when the machine was started again, unless the new kernel reports it, too.
@@ -39,6 +45,44 @@ func TestABootEndsWhatTheKernelReported(t *testing.T) {
 			if !found {
 				t.Errorf("%s: %s found nothing", name, id)
 			}
+		}
+	}
+}
+
+// A boot ends what its own node showed, wherever the lines were saved, and nothing of another node.
+func TestABootIsOfOneNode(t *testing.T) {
+	const lost = "nfs: server 10.0.0.5 not responding, still trying"
+	boot := kernelSays(1, "10:11:00", "Linux version 6.1.0-18-amd64 (gcc-12) #1 SMP PREEMPT_DYNAMIC Debian 6.1.76-1")
+	other := func(text string) string { return strings.ReplaceAll(text, "node-1", "node-2") }
+	before, after, end := kernelSays(10, "10:10:30", lost), kernelSays(2, "10:11:50", lost), kernelSays(1, "10:12:12", "a line of the kernel")
+	for name, tt := range map[string]struct {
+		files []string
+		want  map[string]forensics.Severity // by the node
+	}{
+		"another node started, in its file":   {[]string{before + end, other(boot + end)}, map[string]forensics.Severity{"node-1": forensics.Warning}},
+		"another node started, in one file":   {[]string{before + other(boot) + end + other(end)}, map[string]forensics.Severity{"node-1": forensics.Warning}},
+		"one of two nodes started":            {[]string{before + boot + end, other(before + end)}, map[string]forensics.Severity{"node-1": forensics.Info, "node-2": forensics.Warning}},
+		"the boot is in another file":         {[]string{before, boot + end}, map[string]forensics.Severity{"node-1": forensics.Info}},
+		"again, and the boot in another file": {[]string{before, boot + after + end}, map[string]forensics.Severity{"node-1": forensics.Warning}},
+		"again, and the newer file first":     {[]string{boot + after + end, before}, map[string]forensics.Severity{"node-1": forensics.Warning}},
+		"again, on one of two nodes":          {[]string{before + boot + after + end, other(before + boot + end)}, map[string]forensics.Severity{"node-1": forensics.Warning, "node-2": forensics.Info}},
+	} {
+		var files []read.File
+		for i, text := range tt.files {
+			path := "kern.log." + string(rune('0'+i))
+			files = append(files, read.FSFile(fstest.MapFS{path: {Data: []byte(text), ModTime: *at("10:12:30")}}, path))
+		}
+		nodes, _ := read.Files(t.Context(), read.Options{Now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}, files...)
+		got := map[string]forensics.Severity{}
+		for _, e := range nodes {
+			for _, f := range forensics.Analyze(&e, All()).Findings {
+				if f.ID == "kernel-server-unresponsive" {
+					got[e.Node.Name] = f.Severity
+				}
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: -want +got\n%s", name, diff)
 		}
 	}
 }
