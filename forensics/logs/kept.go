@@ -112,9 +112,14 @@ func (p *producer) again(ctx context.Context) error {
 	k := p.src.kept
 	if of := k.of; of != nil {
 		p.parser, p.compression, p.changed, p.maxRecords, p.skipped = of.parser, of.compression, of.changed, of.maxRecords, of.skipped
-		p.yearFound, p.zoneFound = of.yearFound, of.zoneFound
+		p.yearFound, p.zoneFound, p.others = of.yearFound, of.zoneFound, of.others
 	} else if p.parser = k.parser; p.parser == nil {
 		return k.err
+	}
+	if p.src.dating != nil && !p.others {
+		parser := *p.parser // its own may be in use
+		p.parser = &parser
+		p.fromOthers()
 	}
 	in := bufio.NewReader(flate.NewReader(io.NewSectionReader(k.pages, int64(k.from), int64(k.to-k.from))))
 	for {

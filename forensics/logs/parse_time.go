@@ -17,10 +17,13 @@ func (s *shape) stamp(e *entry, t time.Time, sure bool) {
 	}
 }
 
+// clockPatience is how much later than the present of one clock the times of another may be.
+const clockPatience = 25 * time.Hour
+
 // undated makes a time of one without a year, in the node's zone: the latest that is not in the future. Clocks may
 // differ, hence the day of patience.
 func (p *lineParser) undated(month time.Month, day, hour, minute, second, nanos int) time.Time {
-	limit := p.latest.Add(25 * time.Hour)
+	limit := p.latest.Add(clockPatience)
 	year := limit.In(p.location()).Year()
 	for range 9 {
 		t := time.Date(year, month, day, hour, minute, second, nanos, p.location())

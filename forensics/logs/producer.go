@@ -23,8 +23,12 @@ type producer struct {
 	changed     string
 	maxRecords  int64 // of a journal, whose records have no numbers; 0 for lines
 	skipped     int64
-	// yearFound and zoneFound say that messages of the log have told them.
-	yearFound, zoneFound bool
+	// yearFound and zoneFound say that messages have told them; others, that those were in other logs.
+	yearFound, zoneFound, others bool
+	// told and zone are what messages of the log tell, saved is when it was saved at the latest.
+	told, saved time.Time
+	zone        *time.Location
+	export      bool // of a journal
 }
 
 // run reads to the end. It may be stuck in a read for ever; nobody waits for it then.
@@ -84,6 +88,8 @@ func (p *producer) decompress(in io.Reader) (text io.Reader, done func(), err er
 	case err != nil:
 		return nil, nil, err
 	case unpacked == nil:
+		head, _ := buffered.Peek(20 << 10)
+		p.export = isJournalExport(head)
 		return journalLines(buffered), func() {}, nil
 	}
 	p.compression = unpacked.Format
@@ -107,7 +113,7 @@ func (p *producer) split(ctx context.Context, in io.Reader) error {
 			if p.parser.origin == "" {
 				p.parser.origin = writtenBy(buf)
 			}
-			p.yearFound, p.zoneFound = p.parser.settle(buf)
+			p.settle(buf)
 		}
 		c := &chunk{text: buf, parser: p.parser, matcher: p.matcher, done: make(chan struct{}), unnumbered: p.skipped > 0 || p.maxRecords > 0}
 		carry = carry[:0]
@@ -128,6 +134,26 @@ func (p *producer) split(ctx context.Context, in io.Reader) error {
 		if err != nil && len(carry) == 0 {
 			return unlessEOF(err)
 		}
+	}
+}
+
+// settle finds the year and the zone in the beginning of the log, or else in other logs.
+func (p *producer) settle(text []byte) {
+	p.saved = p.parser.latest
+	if p.told, p.zone = p.parser.told(text); !p.told.IsZero() {
+		p.zoneFound = p.parser.inZone(p.told, p.zone)
+		p.yearFound = p.parser.notAfter(p.told)
+		return
+	}
+	p.fromOthers()
+}
+
+// fromOthers takes what other logs tell.
+func (p *producer) fromOthers() {
+	if d := p.src.dating; d != nil {
+		p.zoneFound = p.parser.inZone(d.near, d.zone)
+		p.yearFound = p.parser.notAfter(d.at)
+		p.others = p.yearFound || p.zoneFound
 	}
 }
 

@@ -26,6 +26,7 @@ type progress struct {
 	changed      string
 	skippedBytes int64
 	yearFound    bool           // by times in the messages
+	others       bool           // they are of other files
 	zoneFound    *time.Location // likewise; nil if not
 	aged         time.Time      // what the ages of events count from
 }
@@ -83,13 +84,17 @@ func (r *reader) describe(p *progress) File {
 	add(f.Detail != "", "%s", f.Detail)
 	add(p.changed != "", "%s", p.changed)
 	add(p.skippedBytes > 0, "the first %d bytes are older than the time window and were skipped; lines are not numbered", p.skippedBytes)
-	add(p.year && p.yearFound, "the year is inferred from times in the messages: the lines have none")
+	where := "the messages"
+	if p.others {
+		where = "other files of the node"
+	}
+	add(p.year && p.yearFound, "the year is inferred from times in %s: the lines have none", where)
 	add(p.year && !p.yearFound, "the year is inferred: the lines have none")
 	zone := r.opt.Zone.String()
 	if zone == "Local" { // of whoever reads this elsewhere
 		zone, _ = p.last.In(r.opt.Zone).Zone()
 	}
-	add(p.zone && p.zoneFound != nil, "the time zone is inferred from times in the messages: the lines have none, %s is assumed", p.zoneFound)
+	add(p.zone && p.zoneFound != nil, "the time zone is inferred from times in %s: the lines have none, %s is assumed", where, p.zoneFound)
 	add(p.zone && p.zoneFound == nil, "the time zone is inferred: the lines have none, %s is assumed", zone)
 	add(!p.aged.IsZero(), "the times of events are inferred from their ages at %s", p.aged.UTC().Format("2006-01-02 15:04:05 UTC"))
 	add(p.cut > 0, "%d lines are longer than %d bytes and were truncated", p.cut, chunkSize)

@@ -24,6 +24,8 @@ type Source struct {
 	// Once says that it can be opened only once, and Far that opening it costs much, as of a file far behind in an archive.
 	// [Reader] heeds both.
 	Once, Far bool
+	// dating is what other logs of the node tell of its year; nil if they tell nothing.
+	dating *dating
 	// kept is what was kept of it; nil if it is to be opened.
 	kept *kept
 	// Copy is asked for when the log begins to be read; what it returns gets the text, decompressed, and is closed at the end. nil
@@ -207,6 +209,7 @@ func (r *reader) file(ctx context.Context, src Source) File {
 					r.keep.of, r.keep.err = producer, err
 				}
 				p.compression, p.changed, p.skippedBytes = producer.compression, producer.changed, producer.skipped
+				p.others = producer.others
 				if p.yearFound = producer.yearFound; producer.zoneFound {
 					p.zoneFound = producer.parser.zone
 				}

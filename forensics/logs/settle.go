@@ -23,15 +23,31 @@ const (
 // settle finds the year and the zone of lines that have none, by times in the messages at the beginning of the log. It says
 // which of them it found. The zone of the options stays if it has the same offset: it may know summer time.
 func (p *lineParser) settle(text []byte) (year, zone bool) {
+	at, found := p.told(text)
+	zone = p.inZone(at, found)
+	return p.notAfter(at), zone
+}
+
+// inZone takes note of the zone of a kubelet, and says whether it was another.
+func (p *lineParser) inZone(at time.Time, found *time.Location) bool {
+	if found == nil {
+		return false
+	}
+	_, offset := at.In(found).Zone()
+	if _, known := at.In(p.location()).Zone(); known == offset {
+		return false
+	}
+	p.zone = found
+	return true
+}
+
+// told is a time with a year at the beginning of the log, and the zone that its kubelet names; nothing where there is none.
+func (p *lineParser) told(text []byte) (at time.Time, zone *time.Location) {
 	if at, found, ok := p.retryTime(text); ok {
-		_, offset := at.In(found).Zone()
-		if _, known := at.In(p.location()).Zone(); known != offset {
-			p.zone, zone = found, true
-		}
-		return p.notAfter(at), zone
+		return at, found
 	}
 	if at := p.firstDated(text); !at.IsZero() {
-		return p.notAfter(at), false
+		return at, nil
 	}
 	whole := text
 	for range maxTried {
@@ -40,14 +56,11 @@ func (p *lineParser) settle(text []byte) (year, zone bool) {
 			break
 		}
 		if at, end, zoned := p.rfc3339(string(clipBytes(text[i+len(`time="`):], 40))); end > 0 && zoned {
-			return p.notAfter(at), false
+			return at, nil
 		}
 		text = text[i+1:]
 	}
-	if at := lastPasted(whole); !at.IsZero() {
-		return p.notAfter(at), false
-	}
-	return false, false
+	return lastPasted(whole), nil
 }
 
 // pastedTimes are those that kubectl describe and dmesg -T write, which people paste beside a log.
@@ -77,6 +90,9 @@ func (p *lineParser) firstDated(text []byte) time.Time {
 
 // notAfter takes note of a time in the log.
 func (p *lineParser) notAfter(at time.Time) bool {
+	if at.IsZero() {
+		return false
+	}
 	limit := at.Add(settleReach)
 	if !p.latest.IsZero() && !limit.Before(p.latest) {
 		return false

@@ -47,6 +47,7 @@ const (
 type addedLog struct {
 	src Source
 	identities
+	dates   dates
 	state   logState
 	file    File  // once it was read
 	kept    *kept // where it is stashed
@@ -85,7 +86,10 @@ func (r *Reader) Add(ctx context.Context, src Source) {
 func (r *Reader) stash(ctx context.Context, l *addedLog) {
 	l.state = logStashed
 	k := r.newKept()
-	r.reader.tell = func(_ string, f *found) { l.note(f.entry, f.known) }
+	r.reader.tell = func(_ string, f *found) {
+		l.note(f.entry, f.known)
+		l.dates.note(f.entry, &f.shape)
+	}
 	r.reader.keep, r.reader.kept = k, func() {
 		switch {
 		case r.pages.size <= r.room || k.full:
@@ -104,6 +108,10 @@ func (r *Reader) stash(ctx context.Context, l *addedLog) {
 	if r.reader.keep, r.reader.kept = nil, nil; l.state != logDone {
 		k.end()
 		l.stashed = k.written
+		if k.of != nil {
+			l.dates.noteSettled(k.of)
+			l.dates.span(l.file)
+		}
 	}
 	if l.state == logStashed {
 		l.kept = k.kept
@@ -164,6 +172,8 @@ func (r *Reader) tellStashed(ctx context.Context) {
 	}
 	inOrder(logs)
 	r.teller.settle(logs)
+	r.date(logs)
+	inOrder(logs)
 	for _, l := range logs {
 		r.tellOne(ctx, l)
 	}
@@ -211,8 +221,10 @@ func (r *Reader) glance(ctx context.Context, l *addedLog) {
 	if p.parser.origin == "" {
 		p.parser.origin = writtenBy(buf)
 	}
-	p.parser.settle(buf)
-	if err == nil { // the last line is cut
+	p.settle(buf)
+	l.dates.noteSettled(&p)
+	whole := err != nil
+	if !whole { // the last line is cut
 		buf = buf[:bytes.LastIndexByte(buf, '\n')+1]
 	}
 	lines := 0
@@ -220,9 +232,17 @@ func (r *Reader) glance(ctx context.Context, l *addedLog) {
 		if lines++; lines > glanceLines && !mayNameNode(unsafe.String(unsafe.SliceData(line), len(line))) {
 			continue
 		}
-		e, _ := p.parser.parse(string(line))
+		e, s := p.parser.parse(string(line))
 		_, known := classify(&e)
 		l.note(&e, known)
+		l.dates.note(&e, &s)
+	}
+	switch {
+	case !l.dates.told:
+	case !whole:
+		l.dates.noteTail(&p, tail(&p, in))
+	case lines > glanceLines:
+		l.dates.noteTail(&p, buf[max(len(buf)-tailSize, 0):])
 	}
 }
 
@@ -239,6 +259,8 @@ func (r *Reader) Stories(ctx context.Context, nodes ...string) []Story {
 		r.teller.names.find(name)
 	}
 	r.teller.settle(logs)
+	r.date(logs)
+	inOrder(logs)
 	r.reader.tell = r.teller.tell
 	r.stashed = r.pages.size
 	whole, cancel := context.WithCancel(context.WithoutCancel(ctx)) // what was kept is told when the time is up, too
