@@ -86,6 +86,9 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 	}
 	f.Detail = findings.Sentences(strings.Join(lives, " "), waits, logview.AsOf(p))
 	f.Because = fatalCauses(p)
+	if s := logview.Runtime(p); s != nil && s.Current && slices.ContainsFunc(s.Events, func(e logs.Event) bool { return e.Kind == kubeletFatal }) {
+		f.Because = append(f.Because, p.Model.RuntimeEntity())
+	}
 	if len(healthInLog(p)) > 0 && slices.ContainsFunc(over, func(l logs.Life) bool { return l.End == logs.EndWatchdog }) {
 		f.Because = append(f.Because, stall.SyncLoopEntity)
 	}

@@ -364,7 +364,10 @@ func withRefusal(r *unmounts.Refusal, f forensics.Finding) forensics.Finding {
 	for _, e := range r.Events {
 		next = max(next, e.Number)
 	}
-	words := fmt.Sprintf("The kubelet's unmount was refused %s, from %s to %s", findings.Times(logview.Count(r.Events)), logview.Clock(logview.First(r.Events)), logview.Clock(logview.Last(r.Events)))
+	words := "The kubelet's unmount was refused " + findings.Times(logview.Count(r.Events))
+	if last := logview.Last(r.Events); last != nil {
+		words += fmt.Sprintf(", from %s to %s", logview.Clock(logview.First(r.Events)), logview.Clock(last))
+	}
 	if next > 0 {
 		words += ". It waits " + text.Duration(next) + " until its next try"
 	}

@@ -91,6 +91,8 @@ func (e Event) Cause() Cause {
 			return causeCheckpoint
 		case says("is different from docker cgroup driver"):
 			return causeCgroupDriver
+		case says("validate service connection", "validate CRI v1 ") && says(".sock: connect: "): // cmd/kubelet/app/server.go, PreInitRuntimeService, since 1.26
+			return CauseRuntimeDown
 		case says("certificate has expired or is not yet valid", "is expired"):
 			return causeCertificate
 		case says("no space left on device"):

@@ -278,6 +278,11 @@ func runtimeDown(e *entry, o *occurrence) bool {
 	return kubeletOrigin(e.Origin) || !strings.Contains(text, "daemon at tcp://") // of a build's own
 }
 
+// quotedOfStart is the message of an event about a container that did not start. Why it did not is the program's own, but for a limit.
+func quotedOfStart(e *entry, o *occurrence) bool {
+	return e.Bare && runtimeCall(e, o)
+}
+
 // socketIn is the path of the runtime's socket in an error of gRPC, "dial unix /run/…".
 func socketIn(text string) string {
 	return cut(strings.Trim(word(text, "dial unix ", " \n"), `:"`), maxName)

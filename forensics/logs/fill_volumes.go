@@ -97,6 +97,24 @@ func quotedOfVolume(e *entry, o *occurrence) bool {
 	return true
 }
 
+// quotedOfUmount is what umount prints of a volume of the kubelet that is busy. People quote it without the kubelet's line before it.
+func quotedOfUmount(e *entry, o *occurrence) bool {
+	if !e.Bare || osCode(e.Message) != "EBUSY" {
+		return false
+	}
+	_, rest, _ := strings.Cut(e.Message, ": /")
+	path, reason, ok := strings.Cut(rest, ": ")
+	if !ok {
+		return false
+	}
+	o.Kind, o.Path, o.Reason, o.Code = KindUnmountBusy, cut("/"+path, maxName), cut("umount: "+reason, maxReason), "EBUSY"
+	o.PodUID = podOfPath(o.Path)
+	if parts := strings.Split(o.Path, "/"); len(parts) > 8 && parts[6] == "volumes" { // /var/lib/kubelet/pods/UID/volumes/PLUGIN/NAME
+		o.Volume = parts[8]
+	}
+	return true
+}
+
 // operationKey reads the volume and the pod from the key of the operation, where the error does not name them.
 func operationKey(head string, s *Subject) {
 	unique, uid := word(head, "{volumeName:", " "), word(head, "podName:", " }")

@@ -31,6 +31,7 @@ func lifeMessages() []message {
 		{
 			kind: kindKubeletFatal, lane: LaneSyncLoop, words: "kubelet failed",
 			rules: []rule{
+				{start: "command failed", err: "ailed to run Kubelet", fill: wholeMessage}, // which tells it also without a header
 				{start: "command failed", fill: wholeMessage},
 				{start: "Failed to run kubelet", fill: wholeMessage},
 				{start: "Error: failed to parse kubelet flag", fill: wholeMessage},

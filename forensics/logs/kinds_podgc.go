@@ -30,7 +30,11 @@ func podGCMessages() []message {
 		},
 		{
 			kind: KindPodGCOrphaned, lane: LaneDeletions, words: "PodGC found a pod of a deleted node",
-			rules: []rule{{start: "Found orphaned Pod", level: 2, fill: podGCOrphan}},
+			rules: []rule{
+				{start: "Found orphaned Pod", level: 2, fill: podGCOrphan},
+				{start: "PodGC: node no longer exists", fill: noCause}, // of the condition DisruptionTarget, which people quote alone
+				{start: "message: 'PodGC: node no longer exists'", fill: noCause},
+			},
 		},
 		{
 			kind: kindPodGCOrphanedDone, lane: LaneDeletions, words: "PodGC deleted a pod of a deleted node",

@@ -91,6 +91,7 @@ func runtimeMessages() []message {
 			rules: []rule{
 				{start: "StartContainer ", has: "from runtime service failed", fill: runtimeCall},
 				{start: "StartContainer for ", has: " failed", fill: criCall},
+				{start: "Error: failed to start container \"", fill: quotedOfStart}, // of an event, which people quote alone
 			},
 		},
 		{

@@ -146,6 +146,7 @@ func (p *page) event(i int) int {
 	e, ok := p.row(joined)
 	if !ok {
 		if e, ok = condition(joined, p.described.name); !ok {
+			p.ready(joined)
 			return 0
 		}
 	}
@@ -314,6 +315,10 @@ var (
 	conditionRow = pattern.New(`^\s*(Ready|DiskPressure|MemoryPressure|PIDPressure)\s+(True|False|Unknown)\s+(` + date + `)\s+(` + date + `)\s+(\w+)\s+(.*)$`)
 	// nodeRow is one of "get nodes": NAME STATUS ROLES AGE VERSION. Old ones have no ROLES.
 	nodeRow = pattern.New(`^\s*([a-z0-9][\w.-]*)\s+(NotReady)(?:,\S+)?\s+(?:\S+\s+)?(?:\d+[smhdy])+\s+v1\.\d+\.\d+`)
+	// notReady is what people quote of such a row: its reason and its message.
+	notReady = pattern.New("(?:^|[\\s\"'`|])KubeletNotReady[|\\s]+(\\[?(?:PLEG is not healthy: pleg was last seen active \\d|container runtime is down|runtime network not ready: )[^`|]*)")
+	// readyAgain is that of a node that is ready.
+	readyAgain = pattern.New("(?:^|[\\s\"'`|])KubeletReady[|\\s]+kubelet is posting ready status")
 )
 
 // condition makes an event of a condition of a node that is in trouble.
@@ -323,6 +328,9 @@ func condition(line, node string) (Event, bool) {
 	}
 	m := conditionRow.FindStringSubmatch(line)
 	if m == nil {
+		if m := notReady.FindStringSubmatch(line); m != nil && len(line) <= maxRow {
+			return NotReady("", "False", m[1], nil), true
+		}
 		return Event{}, false
 	}
 	since, err := time.Parse(dateLayout, m[4])
@@ -331,6 +339,13 @@ func condition(line, node string) (Event, bool) {
 	}
 	beat, _ := time.Parse(dateLayout, m[3])
 	return inTrouble(node, m[1], m[2], m[5], m[6], since.UTC(), beat.UTC())
+}
+
+// ready takes back what a quoted condition said before, once one without a time says that the node is ready.
+func (p *page) ready(line string) {
+	if len(line) <= maxRow && !conditionRow.MatchString(line) && readyAgain.MatchString(line) {
+		p.events = slices.DeleteFunc(p.events, func(f found) bool { return f.Reason == "NodeNotReady" && f.Name == "" && f.First.IsZero() })
+	}
 }
 
 // inTrouble is false for a condition of a node that is well.
@@ -362,7 +377,7 @@ func NotReady(node, status, message string, since *time.Time) Event {
 }
 
 var (
-	field      = pattern.New(`^(\s{0,8})(Name|Namespace|Node|Roles|Taints|StorageClass|Access Modes|Reclaim Policy|Containers|Node-Selectors):\s*(\S*)`)
+	field      = pattern.New(`^(\s{0,8})(Name|Namespace|Node|Roles|Taints|StorageClass|Access Modes|Reclaim Policy|Containers|Node-Selectors|Finalizers|Used By|Mounted By):\s*(\S*)`)
 	command    = pattern.New(`(?:kubectl|oc|k)\b.*\b(?:events?|ev|po|pods?|pvc)\b.*\s(?:-n|--namespace)[ =]([a-z0-9][a-z0-9.-]*)`)
 	command2   = pattern.New(`(?:kubectl|oc|k)\b.*\s(?:-n|--namespace)[ =]([a-z0-9][a-z0-9.-]*).*\b(?:events?|ev|po|pods?|pvc)\b`)
 	getNode    = pattern.New(`(?:kubectl|oc|k) get (?:nodes?|no)[ /]([a-z0-9][a-z0-9.-]*)\b`)
@@ -412,7 +427,15 @@ func (p *page) context(line string) {
 		d.kind = "Node"
 	case "Reclaim Policy":
 		d.kind = "PersistentVolume"
-	case "StorageClass", "Access Modes":
+	case "Finalizers": // which is before Access Modes, where people end
+		switch {
+		case d.kind != "":
+		case strings.Contains(m[3], "kubernetes.io/pvc-protection"):
+			d.kind = "PersistentVolumeClaim"
+		case strings.Contains(m[3], "kubernetes.io/pv-protection"):
+			d.kind = "PersistentVolume"
+		}
+	case "StorageClass", "Access Modes", "Used By", "Mounted By":
 		if d.kind != "PersistentVolume" {
 			d.kind = "PersistentVolumeClaim"
 		}

@@ -31,9 +31,9 @@ type RuntimeSilence struct {
 func Runtime(p *forensics.Pass) *RuntimeSilence {
 	var s RuntimeSilence
 	late := false // a call timed out: it began earlier
-	for _, e := range Events(p, logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy) {
+	for _, e := range Events(p, logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy, kubeletFatal) {
 		call, ok := unansweredIn(e)
-		if !ok || !AfterStart(p, Last([]logs.Event{e})) {
+		if !ok || e.Kind != kubeletFatal && !AfterStart(p, Last([]logs.Event{e})) {
 			continue
 		}
 		s.Events = append(s.Events, e)
@@ -86,12 +86,15 @@ func Repeats(e logs.Event) time.Duration {
 	return EveryRound
 }
 
+// kubeletFatal is a kubelet that ends: it does so when it cannot connect to the runtime.
+const kubeletFatal logs.Kind = "kubelet-fatal"
+
 // unansweredIn says whether a message shows a runtime that does not respond, and which call it was.
 func unansweredIn(e logs.Event) (call string, ok bool) {
 	switch e.Kind {
 	case logs.KindRuntimeDown:
 		return "", true
-	case logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy:
+	case logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy, kubeletFatal:
 		return "", e.Cause() == logs.CauseRuntimeDown
 	case logs.KindPLEGRelistFailed:
 		return "", e.Cause() == logs.CauseRuntimeDown || e.Code == "DeadlineExceeded" || e.Code == "Unavailable"
