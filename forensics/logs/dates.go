@@ -18,7 +18,7 @@ const (
 // dates are what one log tells of the year and the zone of the others of its node.
 type dates struct {
 	undated     time.Time      // of the first line without a year, in the year that was guessed
-	told        bool           // the log itself tells its year
+	yearKnown   bool           // the log itself tells its year
 	zone        *time.Location // that its kubelet names; nil if it names none
 	first, last time.Time      // of a log that tells its year; the last is zero where it is not known
 	saved       time.Time
@@ -27,7 +27,7 @@ type dates struct {
 func (d *dates) note(e *entry, s *shape) {
 	switch {
 	case e.Time.IsZero() || e.API != nil: // an event may have an age alone
-	case d.told:
+	case d.yearKnown:
 		if d.first.IsZero() || e.Time.Before(d.first) {
 			d.first = e.Time
 		}
@@ -41,12 +41,12 @@ func (d *dates) note(e *entry, s *shape) {
 
 // noteSettled notes what the beginning of the log tells.
 func (d *dates) noteSettled(p *producer) {
-	d.told, d.zone, d.saved = !p.told.IsZero(), p.zone, p.saved
+	d.yearKnown, d.zone, d.saved = !p.latest.IsZero(), p.zone, p.saved
 }
 
 // span notes the times of a log that was read to its end.
 func (d *dates) span(f File) {
-	if d.told && f.First != nil && f.Format != layerNames[layerEvent] {
+	if d.yearKnown && f.First != nil && f.Format != layerNames[layerEvent] {
 		d.first, d.last = *f.First, *f.Last
 	}
 }
@@ -104,7 +104,7 @@ type dating struct {
 // date gives logs the years and zones that other logs of their node tell, if those that tell any agree.
 func (r *Reader) date(logs []*addedLog) {
 	for _, l := range logs {
-		if l.dates.told || l.dates.undated.IsZero() || l.src.dating != nil {
+		if l.dates.yearKnown || l.dates.undated.IsZero() || l.src.dating != nil {
 			continue
 		}
 		d := r.datingOf(l)
@@ -129,7 +129,7 @@ func (r *Reader) datingOf(l *addedLog) (d dating) {
 	}
 	offset, zones := 0, 0
 	for _, o := range r.logs {
-		if !o.dates.told || o.dates.last.IsZero() || o.dates.saved.Sub(l.dates.saved).Abs() > savedTogether {
+		if !o.dates.yearKnown || o.dates.last.IsZero() || o.dates.saved.Sub(l.dates.saved).Abs() > savedTogether {
 			continue
 		}
 		if other, ok := r.teller.nodeOf(o); !ok || other != node {

@@ -25,10 +25,10 @@ type producer struct {
 	skipped     int64
 	// yearFound and zoneFound say that messages have told them; others, that those were in other logs.
 	yearFound, zoneFound, others bool
-	// told and zone are what messages of the log tell, saved is when it was saved at the latest.
-	told, saved time.Time
-	zone        *time.Location
-	export      bool // of a journal
+	// latest and zone are what messages of the log tell, saved is when it was saved at the latest.
+	latest, saved time.Time
+	zone          *time.Location
+	export        bool // of a journal
 }
 
 // run reads to the end. It may be stuck in a read for ever; nobody waits for it then.
@@ -140,9 +140,9 @@ func (p *producer) split(ctx context.Context, in io.Reader) error {
 // settle finds the year and the zone in the beginning of the log, or else in other logs.
 func (p *producer) settle(text []byte) {
 	p.saved = p.parser.latest
-	if p.told, p.zone = p.parser.told(text); !p.told.IsZero() {
-		p.zoneFound = p.parser.inZone(p.told, p.zone)
-		p.yearFound = p.parser.notAfter(p.told)
+	if p.latest, p.zone = p.parser.mentioned(text); !p.latest.IsZero() {
+		p.zoneFound = p.parser.inZone(p.latest, p.zone)
+		p.yearFound = p.parser.notAfter(p.latest)
 		return
 	}
 	p.fromOthers()

@@ -23,7 +23,7 @@ const (
 // settle finds the year and the zone of lines that have none, by times in the messages at the beginning of the log. It says
 // which of them it found. The zone of the options stays if it has the same offset: it may know summer time.
 func (p *lineParser) settle(text []byte) (year, zone bool) {
-	at, found := p.told(text)
+	at, found := p.mentioned(text)
 	zone = p.inZone(at, found)
 	return p.notAfter(at), zone
 }
@@ -41,8 +41,8 @@ func (p *lineParser) inZone(at time.Time, found *time.Location) bool {
 	return true
 }
 
-// told is a time with a year at the beginning of the log, and the zone that its kubelet names; nothing where there is none.
-func (p *lineParser) told(text []byte) (at time.Time, zone *time.Location) {
+// mentioned is a time with a year at the beginning of the log, and the zone that its kubelet names; nothing where there is none.
+func (p *lineParser) mentioned(text []byte) (at time.Time, zone *time.Location) {
 	if at, found, ok := p.retryTime(text); ok {
 		return at, found
 	}

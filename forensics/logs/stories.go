@@ -238,7 +238,7 @@ func (r *Reader) glance(ctx context.Context, l *addedLog) {
 		l.dates.note(&e, &s)
 	}
 	switch {
-	case !l.dates.told:
+	case !l.dates.yearKnown:
 	case !whole:
 		l.dates.noteTail(&p, tail(&p, in))
 	case lines > glanceLines:
