@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/cri"
@@ -252,6 +253,10 @@ func silenceFinding(p *forensics.Pass, s *logview.RuntimeSilence) forensics.Find
 		f.Severity, f.Remedies = forensics.Info, nil
 		f.Title = fmt.Sprintf("%s did not respond from %s to %s; no later line repeats it", runtimeTitle(runtime), logview.Moment(s.Since), logview.Clock(s.Until))
 		f.Detail = "In that time the kubelet could not start, change or stop containers. Running containers continued. No line says that it recovered."
+	}
+	if !slices.ContainsFunc(s.Events, func(e logs.Event) bool { return e.Origin != "crictl" }) {
+		f.Confidence, f.ConfidenceWhy = forensics.Likely, "crictl got no answer; it waits for seconds only, and the kubelet for two minutes"
+		f.Title = runtimeTitle(runtime) + " has not answered crictl"
 	}
 	if s.Current {
 		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))

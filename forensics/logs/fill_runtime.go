@@ -171,6 +171,25 @@ func crictl(e *entry, o *occurrence) bool {
 	return o.Code != "NotFound"
 }
 
+// ofCrictl is who has written what somebody saw in a terminal.
+const ofCrictl = "crictl"
+
+// crictlCall reads `listing containers: rpc error: …`. A socket that refuses belongs to no runtime that runs; one that is missing may be of a
+// runtime that the node does not have, since crictl tries those of several.
+func crictlCall(call string) func(*entry, *occurrence) bool {
+	return func(e *entry, o *occurrence) bool {
+		_, text, _ := strings.Cut(e.Message, ": ")
+		o.Reason, o.Code = cut(call+": "+text, maxReason), grpcCode(text)
+		if o.Code == "Unavailable" && strings.Contains(text, "connection refused") {
+			o.Kind, o.Path = KindRuntimeDown, socketIn(text)
+		} else if o.Code != "DeadlineExceeded" {
+			return false
+		}
+		e.Origin = ofCrictl
+		return true
+	}
+}
+
 // reserved reads the pod and the container from the name that an earlier call has reserved: of CRI-O k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT
 // and k8s_POD_NAMESPACE_UID_ATTEMPT, of containerd CONTAINER_POD_NAMESPACE_UID_ATTEMPT, POD_NAMESPACE_UID_ATTEMPT.
 func reserved(e *entry, o *occurrence) bool {
@@ -230,6 +249,9 @@ func otherCall(e *entry, o *occurrence) bool {
 		o.Kind = noiseAlreadyGone
 	case "Unimplemented":
 		o.Kind = noiseUnimplemented
+	}
+	if e.Host == "" && strings.Contains(text, "dockershim.sock: connect: no such file") { // crictl looks there first; it writes as the kubelet does
+		return false
 	}
 	if !strings.Contains(text, "connection refused") && !strings.Contains(text, "no such file") {
 		o.Reason, o.Code = cut(call+": "+text, maxReason), code(text)

@@ -26,6 +26,8 @@ const (
 	KindRuntimeDown Kind = "runtime-down"
 	// kindRuntimeStarted: `containerd successfully booted`, and systemd's `Started containerd container runtime`.
 	kindRuntimeStarted Kind = "runtime-started"
+	// kindRuntimeAnswered: the title of the table that `crictl ps` and `crictl pods` print.
+	kindRuntimeAnswered Kind = "runtime-answered"
 	// KindShimFailed: `failed to delete shim`, `failed to kill container`, `ttrpc: closed`, `failed to create
 	// containerd task` and the like. Reason.
 	KindShimFailed Kind = "shim-failed"
@@ -145,6 +147,13 @@ func runtimeMessages() []message {
 			},
 		},
 		{
+			kind: kindRuntimeAnswered, severity: SeverityRoutine,
+			rules: []rule{
+				{start: "CONTAINER ", has: " CREATED      ", fill: noCause},
+				{start: "POD ID ", has: " CREATED      ", fill: noCause},
+			},
+		},
+		{
 			kind: kindExecFailed, words: "command of a probe or hook failed",
 			rules: []rule{
 				{start: "ExecSync ", has: "from runtime service failed", fill: execFailed},
@@ -157,6 +166,11 @@ func runtimeMessages() []message {
 		{
 			kind: KindRuntimeCallFailed, lane: LaneRuntime, byReason: true, words: "a call to the container runtime failed",
 			rules: []rule{
+				{start: "listing containers", has: "rpc error: code = ", fill: crictlCall("ListContainers")}, // crictl from here on
+				{start: "listing pod sandboxes", has: "rpc error: code = ", fill: crictlCall("ListPodSandbox")},
+				{start: "getting status of runtime", has: "rpc error: code = ", fill: crictlCall("Status")},
+				{start: "getting the runtime version", has: "rpc error: code = ", fill: crictlCall("Version")},
+				{start: "validate service connection: ", has: "rpc error: code = ", fill: crictlCall("Version")},
 				{has: " from runtime service failed", fill: otherCall},
 				{has: " from image service failed", fill: otherCall},
 				{start: "ContainerStatus for ", has: " failed", fill: ownCall}, // containerd's own lines from here on

@@ -256,7 +256,8 @@ func (x *systemText) waiting() []procs.Thread {
 		}
 		t := procs.Thread{PID: row.pid, TID: tid, PIDUnknown: row.ofThread, Comm: row.comm(), State: row.state[:1], WChan: row.wchan, Stack: []string{}, Wait: wait, Saved: row.saved}
 		switch {
-		case remote(wait) && (row.short() || x.selected(row)), row.blocked() && row.short() && row.old:
+		case remote(wait) && (row.short() || x.selected(row)), row.blocked() && row.short() && row.old,
+			wait.Kind == procs.WaitExit && wait.Unkillable() && row.old:
 			list = append(list, t)
 		case remote(wait), row.blocked() && (row.short() || x.selected(row)):
 			local = append(local, t)

@@ -37,7 +37,14 @@ type stackReader struct {
 	hung struct{ pid, seconds, line int }
 	// killed are the processes that somebody has sent SIGKILL, above.
 	killed map[int]bool
+	// wchan is the thread whose wait the command above shows.
+	wchan procs.Thread
 }
+
+var (
+	wchanFile  = pattern.New(`/proc/(\d+)(?:/task/(\d+))?/wchan(?::([a-z_][\w.]*)|\s*(?:[;&|].*)?)$`)
+	kernelName = pattern.New(`^[a-z_][\w.]*_[\w.]*$`)
+)
 
 // sigkill is a command that kills processes.
 var sigkill = pattern.New(`\bkill +(?:-9|-KILL|-SIGKILL|-s +(?:9|KILL|SIGKILL)) +(\d+(?: +\d+)*)`)
@@ -80,6 +87,9 @@ func (r *stackReader) line(s string, number int) {
 			}
 		}
 	}
+	if r.ofWait(s, number) {
+		return
+	}
 	if !r.mayBe(s) {
 		if s != "" {
 			r.above, r.aboveAt = s, number
@@ -121,6 +131,27 @@ func (r *stackReader) line(s string, number int) {
 		return
 	}
 	r.heading(text, number)
+}
+
+// ofWait reads what "cat /proc/PID/wchan" prints, on the next line, or behind a colon where grep has printed it.
+func (r *stackReader) ofWait(s string, number int) bool {
+	at := r.wchan
+	r.wchan = procs.Thread{}
+	if m := wchanFile.FindStringSubmatch(s); m != nil && !r.ofLog {
+		at = procs.Thread{PID: atoi(m[1]), TID: cmp.Or(atoi(m[2]), atoi(m[1]))}
+		if r.wchan = at; m[3] == "" {
+			return false
+		}
+		s = m[3]
+	}
+	if at.PID == 0 || !kernelName.MatchString(s) {
+		return false
+	}
+	r.begin(savedStack{Thread: at}, number)
+	r.now.WChan, r.now.Stack = s, append(r.now.Stack, s)
+	r.end()
+	r.wchan = procs.Thread{}
+	return true
 }
 
 // mayBe says whether a line can be of a stack, or the heading of one in the kernel's log.

@@ -93,7 +93,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		lineReader
 		marks []string
 	}{
-		{stacks, []string{"+0x", " at ffff"}},
+		{stacks, []string{"+0x", " at ffff", "/wchan"}},
 		{&mountReader{to: x, name: name}, []string{" type ", "rw", " ro", "findmnt", "lsof: WARNING"}},
 		{&diskReader{to: x, name: name}, []string{"%"}},
 		{&processReader{to: x, name: name}, []string{" D", " T", "PID", "ps "}},

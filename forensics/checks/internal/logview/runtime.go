@@ -31,6 +31,9 @@ type RuntimeSilence struct {
 func Runtime(p *forensics.Pass) *RuntimeSilence {
 	var s RuntimeSilence
 	late := false // a call timed out: it began earlier
+	if byHand(p) {
+		return nil
+	}
 	for _, e := range Events(p, logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy, kubeletFatal) {
 		call, ok := unansweredIn(e)
 		if !ok || e.Kind != kubeletFatal && !AfterStart(p, Last([]logs.Event{e})) {
@@ -55,6 +58,26 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 		s.Since = &t
 	}
 	return &s
+}
+
+// byHand says that all that shows it are calls of crictl of which one was answered later, or a single one: crictl waits for seconds, and a busy
+// runtime is that slow.
+func byHand(p *forensics.Pass) bool {
+	all := Events(p, logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy)
+	if len(all) == 0 || slices.ContainsFunc(all, func(e logs.Event) bool { return e.Origin != "crictl" }) {
+		return false
+	}
+	return len(all) == 1 && all[0].Count == 1 && all[0].Kind == logs.KindRuntimeCallFailed || lastLine(Events(p, "runtime-answered")) > lastLine(all)
+}
+
+// lastLine is the last line of events of one text, whose lines have no times; 0 where there is none.
+func lastLine(list []logs.Event) (last int64) {
+	for _, e := range list {
+		for _, q := range e.Quotes {
+			last = max(last, q.Line)
+		}
+	}
+	return last
 }
 
 // Repeating says whether a message about the runtime or PLEG was still repeated when the log ended.
