@@ -53,7 +53,7 @@ type zombieReader struct {
 var (
 	topZombies = pattern.New(`^(?:Tasks|Threads): .*\b(\d+) zombie`)
 	// selectsZ is how a command selects zombies: by the column STAT, or by what ps writes behind their names.
-	selectsZ = pattern.New(`\[?d\]?efunct|\^\s*\[?Z|["']Z|[/\[]z?Z|-\w*w\w*\s+Z\b`)
+	selectsZ = pattern.New(`\[?d\]?efunct|\^\s*\[?Z|["']Z|/Z\+?/|\[z?Zz?\]|-\w*w\w*\s+Z\b`)
 	inverted = pattern.New(`^\s*grep\s+(?:-\w+\s+)*-\w*v|!~`)
 	awkPrint = pattern.New(`\bprint\b([^}]*)`)
 	awkField = pattern.New(`\$(\d)`)
