@@ -180,6 +180,8 @@ func TestWhatBrokeIt(t *testing.T) {
 		"a flannel that exited once":                             {flannelExits, ""},
 		"a kernel thread that removes the network of a pod":      {netdevHeld + hungWorker, "network-device-stuck"},
 		"a task that waits for a network device, alone":          {hungWorker, "kernel-hung-task"},
+		"5,500 probes of a node with many pods":                  {profile("k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run"), ""},
+		"5,500 goroutines of connections":                        {profile("github.com/moby/spdystream.(*Connection).shutdown"), "kubelet-goroutine-leak"},
 		"a row of another node above the kubelet's own log":      {"NAME   STATUS     ROLES    AGE    VERSION\nw1     NotReady   <none>   120d   v1.27.2\nw2     NotReady   <none>   120d   v1.27.2\n" + strings.Repeat(noAPI, 3), "api-server-unreachable"},
 	} {
 		if root := pastedRoot(t, tt.text); root != tt.want {
@@ -193,3 +195,9 @@ func TestWhatBrokeIt(t *testing.T) {
 }
 
 const noAPI = `Nov 20 10:01:04 w2 kubelet[811]: E1120 10:01:04.550213     811 controller.go:193] "Failed to update lease" err="Put \"https://api:6443/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/w2?timeout=10s\": dial tcp 192.0.2.10:6443: connect: no route to host"` + "\n"
+
+// profile is one of a kubelet with 5,500 goroutines of one stack.
+func profile(function string) string {
+	return "goroutine profile: total 6300\n5500 @ 0x43e456 0x44e5a5 0x46c3a1\n#\t0x44e5a4\t" + function + "+0x24\t\t/go/src/k8s.io/kubernetes/x.go:165\n\n" +
+		"1 @ 0x43e456 0x44e5a5\n#\t0x44e5a4\tk8s.io/kubernetes/pkg/kubelet.(*Kubelet).syncLoopIteration+0x24\t\t/go/src/k8s.io/kubernetes/pkg/kubelet/kubelet.go:2400\n"
+}
