@@ -34,9 +34,10 @@ missing file of the image looks the same: the error tells.`,
 		} {
 			spec := incident.Spec{Window: 6 * time.Minute, Kubelet: true, Subject: func(e logs.Event) forensics.Entity { return podOrContainer(p, e) }}
 			for _, i := range spec.Find(p, logview.Events(p, k.kind)) {
-				i.Minor = i.Count < logview.FewFailures
 				if k.kind == "container-name-reserved" {
 					i.Minor = i.Count < 2 // the kubelet asks again after its call has timed out
+				} else {
+					i.Expect(p, logview.FewFailures)
 				}
 				name := thingTitle(p, i)
 				f := i.Finding(p, name+": "+k.now, name+": "+k.then)

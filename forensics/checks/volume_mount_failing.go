@@ -63,7 +63,7 @@ func reportRejected(p *forensics.Pass) {
 		return cmp.Or(incident.PodOf(p, e), logview.VolumeEntity(p, e.Subject))
 	}}
 	for _, i := range spec.Find(p, logview.Events(p, "volume-rejected")) {
-		i.Minor = i.Count < logview.FewFailures
+		i.Expect(p, logview.FewFailures)
 		name := "Volume " + cmp.Or(i.Events[0].Volume, "(not named)")
 		if i.Subject.Kind == forensics.KindPod {
 			name += " of " + lower(findings.PodTitle(p, i.Subject.ID))
@@ -83,7 +83,7 @@ func reportRejected(p *forensics.Pass) {
 func reportCSIErrors(p *forensics.Pass, kind logs.Kind, now, then string) {
 	spec := incident.Spec{Window: 6 * time.Minute, Subject: func(logs.Event) forensics.Entity { return logview.DriverEntity("") }}
 	for _, i := range spec.Find(p, logview.Events(p, kind)) {
-		i.Minor = i.Count < logview.FewFailures
+		i.Expect(p, logview.FewFailures)
 		f := i.Finding(p, "CSI driver "+now, "CSI driver "+then)
 		f.ConfidenceWhy = "the log of the driver says so; which driver it is, it does not say"
 		if i.Grave() {
@@ -187,7 +187,11 @@ func (list volumeOperations) report(p *forensics.Pass, done string, pods map[str
 		}
 		current := logview.Within(o.Failed, logview.KubeletEnd(p), window)
 		lasting := o.Code == "Multi-Attach" // which is said once, and lasts until the volume is attached
-		f := o.finding(p, done, lasting || current && failures >= logview.FewFailures)
+		picked := failures < logview.FewFailures && !lasting && logview.Picked(p, o.Failed)
+		f := o.finding(p, done, lasting || current && failures >= logview.FewFailures || picked)
+		if picked {
+			f.Confidence, f.ConfidenceWhy = forensics.Possible, incident.FewLines
+		}
 		if grave := f.Severity == forensics.Warning; o.PodUID != "" || grave {
 			pods[cmp.Or(o.PodUID, o.PodName)] = true
 		}

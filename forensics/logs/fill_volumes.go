@@ -360,6 +360,11 @@ func csiCall(e *entry, o *occurrence) bool {
 	default:
 		return false
 	}
+	if uid := podOfPath(text); uid != "" && o.Code == "Internal" && osCode(text) == "EBUSY" && strings.Contains(text, "failed to unmount ") {
+		o.PodUID = uid
+		volumeError(opUnmountVolume, text, o)
+		return true
+	}
 	o.Reason, o.Path, o.PodUID = cut(text, maxReason), pathIn(text), podOfPath(text)
 	if o.Volume = cut(word(text, "Volume ID ", " "), maxName); o.Volume == "" {
 		o.Volume = cut(between(text, `volume "`, `"`), maxName)

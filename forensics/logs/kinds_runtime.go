@@ -49,6 +49,8 @@ func runtimeMessages() []message {
 			rules: []rule{
 				{start: "RunPodSandbox from runtime service failed", fill: runtimeCall},
 				{event: "FailedCreatePodSandBox", fill: eventOfSandbox},
+				{start: "Failed to create pod sandbox: ", fill: eventOfSandbox}, // the event's message alone
+				{start: "Failed create pod sandbox: ", fill: eventOfSandbox},
 				{start: "RunPodSandbox for ", has: " failed", fill: criCall},
 			},
 		},
@@ -85,6 +87,8 @@ func runtimeMessages() []message {
 				{start: "CreateContainer in sandbox ", has: "from runtime service failed", fill: runtimeCall},
 				{event: "FailedCreatePodContainer", fill: eventOfContainer},
 				{event: "Failed", fill: eventOfContainer},
+				{start: "Error: failed to start container ", has: "OCI runtime create failed", fill: eventOfContainer}, // its message alone
+				{start: "Error: failed to create containerd task: ", has: "OCI runtime create failed", fill: eventOfContainer},
 				{start: "CreateContainer within sandbox ", has: " failed", fill: criCall},
 			},
 		},

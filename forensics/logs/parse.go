@@ -132,6 +132,7 @@ func (p *lineParser) parse(lines ...string) (entry, shape) {
 // quoted reads a line without prefix: what somebody has quoted of a message, with the source file or without it.
 func (e *entry) quoted(text string, rest []string) {
 	e.Bare = true
+	text = strings.TrimPrefix(text, "(combined from similar events): ")
 	if inner, ok := strings.CutPrefix(text, `Error: "`); ok { // the end of "Operation for … failed. … Error: "…""
 		text = strings.TrimSuffix(strings.ReplaceAll(inner, `\"`, `"`), `"`)
 	}
@@ -269,8 +270,8 @@ func (p *lineParser) peel(e *entry, s *shape, text string) (string, bool) {
 		return p.dated(e, s, text)
 	case c == 'k' && (strings.HasPrefix(text, "kern ") || strings.HasPrefix(text, "kern: ")):
 		return p.decoded(e, s, text)
-	case 'a' <= c && c <= 'z' && s.depth == 0:
-		return tagged(e, s, text)
+	case (c == ' ' || 'a' <= c && c <= 'z') && s.depth == 0:
+		return tagged(e, s, strings.TrimLeft(text, " "))
 	}
 	return text, false
 }

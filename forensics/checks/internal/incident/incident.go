@@ -46,12 +46,24 @@ type Incident struct {
 	Booted bool
 	// Minor says that it is information also while it is current.
 	Minor bool
+	// lone says that it counts though it is logged less often than elsewhere, see Expect.
+	lone bool
 	// Said says that the words of the headline have the reason.
 	Said bool
 }
 
 // Grave says whether the incident is worth a step.
 func (i Incident) Grave() bool { return i.Current && !i.Minor }
+
+// Expect makes the incident information where it is logged less often than few. In lines that somebody has picked, neither repeats nor
+// counts are to be seen: there, what no later line ends is possible.
+func (i *Incident) Expect(p *forensics.Pass, few int64) {
+	i.Minor = i.Count < few && !(i.Current && logview.Picked(p, i.Last))
+	i.lone = i.Count < few && !i.Minor
+}
+
+// FewLines is why what is logged once is possible.
+const FewLines = "only a few lines were given, which do not show whether it is repeated"
 
 // Find groups messages to incidents, in the order of their first.
 func (s Spec) Find(p *forensics.Pass, list []logs.Event) []Incident {
@@ -151,6 +163,9 @@ func (i Incident) Finding(p *forensics.Pass, now, then string) forensics.Finding
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: i.Subject, Confidence: forensics.Likely, Since: i.First, Refs: logview.EventRefs(i.Events...),
 		ConfidenceWhy: "it is in the log; nothing else that was collected shows it",
+	}
+	if i.lone {
+		f.Confidence, f.ConfidenceWhy = forensics.Possible, FewLines
 	}
 	reason := i.Reason()
 	if i.Grave() {

@@ -174,6 +174,19 @@ func Span(first, last *time.Time) string {
 	return "from " + Moment(first) + " to " + Clock(last)
 }
 
+// fewLines is more than most people pick out of a log to show one error, and less than a log has of a minute.
+const fewLines = 16
+
+// Picked says whether all there is are a few lines that somebody has picked, and whether a message of that time is at their end:
+// whoever quotes more than the failure may show that it works again. Of one failure, several programs write within a second.
+func Picked(p *forensics.Pass, last *time.Time) bool {
+	s, lines := Story(p), int64(0)
+	for _, f := range s.Files {
+		lines += f.Lines
+	}
+	return p.Evidence.Collected.IsZero() && lines > 0 && lines <= fewLines && Within(last, s.Last, 2*time.Second)
+}
+
 // AfterStart says whether a time is more than a minute after the last start of the kubelet, as far as that is known.
 func AfterStart(p *forensics.Pass, t *time.Time) bool {
 	lives := Story(p).Lives
