@@ -17,7 +17,8 @@ var containerCreateFailing = forensics.Check{
 	Title: "Containers cannot be created or started",
 	Doc: `"CreateContainer in sandbox … failed", "StartContainer … failed", "failed to reserve container name", "error reserving ctr name", "not yet finished. Currently at stage …": an earlier creation of the
 same container still runs in the runtime, most often since it waits for a disk. "Pod is terminating but has been requested to restart with
-same UID": the pod waits for its own end. Three failures of a pod, the last within six minutes, are a warning. A wrong command or a
+same UID": the pod waits for its own end. Three failures of a pod, the last within six minutes, are a warning. Of a few lines
+that were picked from a log, one failure at their end is possible. A wrong command or a
 missing file of the image looks the same: the error tells.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,

@@ -18,7 +18,8 @@ var sandboxCreateFailing = forensics.Check{
 	Title: "Pod sandboxes cannot be created",
 	Doc: `"RunPodSandbox from runtime service failed", "failed to setup network for sandbox", "Container runtime network not ready": no container of
 the pod can start. The error names the network plugin, the registry of the pause image or the runtime. Three failures, the last of them
-within six minutes, are a warning, since the kubelet waits up to five minutes between two tries. A network that is not ready is
+within six minutes, are a warning, since the kubelet waits up to five minutes between two tries. Of a few lines that were picked from a log,
+one failure at their end is possible. A network that is not ready is
 information until a pod waits for it or the node is NotReady. A runtime that does not respond at all is the cause.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,

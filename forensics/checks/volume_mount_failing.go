@@ -21,7 +21,8 @@ var volumeMountFailing = forensics.Check{
 	ID:    "volume-mount-failing",
 	Title: "A volume cannot be mounted",
 	Doc: `"Operation for … failed", "Unable to attach or mount volumes": the kubelet tries again, at least every 2 min 2 s. A volume whose last try
-failed is a warning from the third failure on, which its wait until the next try tells, too; once it is mounted, it is left out. A driver that is not registered or is stuck in a call
+failed is a warning from the third failure on, which its wait until the next try tells, too; once it is mounted, it is left out. Of a few lines that were picked
+from a log, one failure at their end is possible. A driver that is not registered or is stuck in a call
 has checks of its own. Pods that wait for volumes of which no failure is logged are reported by their pod: most often the volume is not
 attached, or a call of the driver has not returned.`,
 	Severity: forensics.Warning,

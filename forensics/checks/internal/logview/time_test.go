@@ -3,6 +3,9 @@ package logview
 import (
 	"testing"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
 // TestSaidAtTheEndOfALog is beside and at the limit. What was said after the kubelet's last line, such as by the kernel,
@@ -21,5 +24,31 @@ func TestSaidAtTheEndOfALog(t *testing.T) {
 	}
 	if Within(&end, nil, endOfLog) {
 		t.Error("a time stands in a log without an end")
+	}
+}
+
+// A line counts for more where a few were picked, it is at their end, and nothing was collected.
+func TestPicked(t *testing.T) {
+	end := time.Date(2026, 5, 12, 10, 0, 0, 0, time.UTC)
+	before := end.Add(-9 * time.Second)
+	for name, c := range map[string]struct {
+		lines     int64
+		last      *time.Time
+		collected time.Time
+		want      bool
+	}{
+		"at the end":     {3, &end, time.Time{}, true},
+		"without times":  {3, nil, time.Time{}, true},
+		"later lines":    {3, &before, time.Time{}, false},
+		"a whole log":    {fewLines + 1, &end, time.Time{}, false},
+		"a node":         {3, &end, end, false},
+		"no log at all":  {0, nil, time.Time{}, false},
+		"as many as few": {fewLines, &end, time.Time{}, true},
+	} {
+		e := forensics.NewEvidence()
+		e.Collected, e.Logs = c.collected, &logs.Story{Files: []logs.File{{Lines: c.lines}}, Last: &end}
+		if got := Picked(&forensics.Pass{Evidence: &e, Model: forensics.NewModel(&e)}, c.last); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
