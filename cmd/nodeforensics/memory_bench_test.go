@@ -190,6 +190,7 @@ func memoryInputs() []memoryInput {
 		memoryInput{"analyze/kubelet-pods/100MB", 100 * mb, listedPods, analyze},
 		memoryInput{"analyze/kubectl-pods/350MB", 350 * mb, kubectlPods, analyze},
 		memoryInput{"analyze/log/1000MB", 1000 * mb, kubeletLog, analyze},
+		memoryInput{"analyze/shuffled-logs-in-a-tar.gz/100MB", 100 * mb, shuffledLogs, analyze},
 		memoryInput{"analyze/mountinfo/100MB", 100 * mb, mountTable, analyze},
 		memoryInput{"analyze/report/10MB", 10 * mb, savedReport, analyze},
 		memoryInput{"analyze/report/30MB", 30 * mb, savedReport, analyze},

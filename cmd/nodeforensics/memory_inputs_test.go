@@ -1,12 +1,16 @@
 package main
 
 import (
+	"archive/tar"
 	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -187,6 +191,34 @@ func kubeletLog(w *bufio.Writer, size int64) error {
 		}
 	}
 	return nil
+}
+
+// shuffledLogs is an archive of the logs of many days, one file a day, in any order.
+func shuffledLogs(w *bufio.Writer, size int64) error {
+	const each = 2 * mb
+	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
+	out := tar.NewWriter(z)
+	var day bytes.Buffer
+	text := bufio.NewWriter(&day)
+	if err := errors.Join(kubeletLog(text, each), text.Flush()); err != nil {
+		return err
+	}
+	last := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(int(size / each)) {
+		at := last.AddDate(0, 0, -i)
+		log := bytes.ReplaceAll(day.Bytes(), []byte("1120 "), []byte(at.Format("0102 ")))
+		h := &tar.Header{Name: fmt.Sprintf("logs/kubelet-%03d.log", i), Mode: 0o644, Size: int64(len(log)), ModTime: at, Typeflag: tar.TypeReg}
+		if err := out.WriteHeader(h); err != nil {
+			return err
+		}
+		if _, err := out.Write(log); err != nil {
+			return err
+		}
+	}
+	return errors.Join(out.Close(), z.Close())
 }
 
 func mountTable(w *bufio.Writer, size int64) error {
