@@ -174,7 +174,7 @@ func csiInLog(p *forensics.Pass) []csiTrouble {
 		return &found[i]
 	}
 	for _, e := range logview.Events(p, logs.KindCSIAborted, logs.KindCSIDeadline) {
-		if logview.Current(p, logview.Last([]logs.Event{e})) && asksAgain(p, e) {
+		if logview.Current(p, logview.Last([]logs.Event{e})) && asksAgain(e) {
 			t := at(logview.DriverOf(e.Subject))
 			t.events = append(t.events, e)
 		}
@@ -190,9 +190,9 @@ func csiInLog(p *forensics.Pass) []csiTrouble {
 
 // asksAgain says whether calls of a volume fail again and again: the kubelet asks again after an Aborted call, and waits 4 s from the fourth
 // failure on. What a driver itself logs can also be the call of a controller, which is repeated while the first one still works.
-func asksAgain(p *forensics.Pass, e logs.Event) bool {
+func asksAgain(e logs.Event) bool {
 	if ofDriver(e) {
-		return e.Count >= logview.FewFailures || logview.Picked(p, e.Last)
+		return e.Count >= logview.FewFailures
 	}
 	return e.Kind == logs.KindCSIAborted || e.Count > 1 || e.Number >= 4
 }

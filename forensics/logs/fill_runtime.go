@@ -302,7 +302,7 @@ func runtimeDown(e *entry, o *occurrence) bool {
 
 // quotedOfStart is the message of an event about a container that did not start. Why it did not is the program's own, but for a limit.
 func quotedOfStart(e *entry, o *occurrence) bool {
-	return e.Bare && runtimeCall(e, o)
+	return e.Bare && eventOfContainer(e, o) && runtimeCall(e, o)
 }
 
 // socketIn is the path of the runtime's socket in an error of gRPC, "dial unix /run/…".

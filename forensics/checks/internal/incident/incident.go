@@ -58,7 +58,7 @@ func (i Incident) Grave() bool { return i.Current && !i.Minor }
 // Expect makes the incident information where it is logged less often than few. In lines that somebody has picked, neither repeats nor
 // counts are to be seen: there, what no later line ends is possible.
 func (i *Incident) Expect(p *forensics.Pass, few int64) {
-	i.Minor = i.Count < few && !(i.Current && logview.Picked(p, i.Last))
+	i.Minor = i.Count < few && (!i.Current || !logview.Picked(p, i.Last))
 	i.lone = i.Count < few && !i.Minor
 }
 
