@@ -120,7 +120,8 @@ func TestNamespacesAll(t *testing.T) {
 			t.Errorf("namespace %d twice: %d, %d", table.Namespace, before, table.PID)
 		}
 		pids[table.Namespace] = table.PID
-		if len(table.Mounts) == 0 {
+		ours := table.PID == child || table.PID == os.Getpid() // another test's may be about to get another root
+		if len(table.Mounts) == 0 && ours {
 			t.Errorf("no mounts in the namespace of %d", table.PID)
 		}
 	}
