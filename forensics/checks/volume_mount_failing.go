@@ -207,8 +207,9 @@ func (list volumeOperations) report(p *forensics.Pass, done string, pods map[str
 	}
 }
 
-// manyEvents is how many events of one object a program sends; of the later ones, one in five minutes, whatever they say (client-go, tools/record,
-// events_cache.go). Where several things fail in turns, each is sent rarely: a volume that cannot be mounted, and the pod that waits for it.
+// manyEvents is half of the 25 events of one object that a program sends at once; of the later ones it sends one in five minutes, whatever they
+// say (client-go, tools/record, events_cache.go). Two things that fail in turns share them: a volume that cannot be mounted, and the pod that
+// waits for it.
 const manyEvents = 12
 
 // failuresBefore is how many tries in a row failed before the kubelet waits that long until the next: 500 ms after the first, twice as long

@@ -216,10 +216,10 @@ func tarMembers(in untilDone, at io.ReaderAt) func() (member, error) {
 			switch {
 			case errors.Is(err, io.EOF):
 				return member{}, io.EOF
+			case in.ctx.Err() != nil:
+				return member{}, errLate
 			case err != nil:
 				return member{}, fmt.Errorf("the archive is damaged or incomplete: %w", err)
-			case in.ctx.Err() != nil:
-				return member{}, in.ctx.Err()
 			case h.Typeflag != tar.TypeReg: // no link is followed, and no device is made
 				continue
 			}

@@ -22,6 +22,7 @@ var (
 	errMembers = errors.New("more than 100,000 files: the rest is not read")
 	errNesting = memberError{errors.New("an archive in an archive in an archive, skipped")}
 	errEmpty   = errors.New("no regular file in this directory")
+	errLate    = errors.New("not read to the end in time")
 )
 
 // A lister is a [Content] of a directory.

@@ -61,11 +61,8 @@ func (r *searchReader) line(s string, _ int) {
 	if m == nil || !allPods.MatchString(text) || !ofAll.MatchString(text) || !withUID.MatchString(text) || strings.Contains(m[1], "v") {
 		return
 	}
-	at := strings.IndexAny(text, "ko")
-	if i := strings.Index(text, "kubectl"); i >= 0 {
-		at = i
-	}
-	r.uid, r.command, r.counts = m[2], text[at:], strings.Contains(m[1], "c")
+	command := text[allPods.FindStringIndex(text)[0]:]
+	r.uid, r.command, r.counts = m[2], command, strings.Contains(m[1], "c")
 }
 
 func (x *systemText) searchedFor(uid, command string) {

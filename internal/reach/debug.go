@@ -34,7 +34,7 @@ func (e *examination) debug(ctx context.Context) (string, error) {
 	err = runBoth(ctx, askLimit, args, nil, said, mostWords, words)
 	pod := debugName.FindString(string(said.text) + "\n" + string(words.text))
 	switch {
-	case err != nil && refused(err): // kubectl names the pod before it asks for it
+	case refused(err): // kubectl names the pod before it asks for it
 		return "", err
 	case pod != "":
 	case err == nil || ctx.Err() != nil:

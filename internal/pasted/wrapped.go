@@ -1,0 +1,114 @@
+package pasted
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
+)
+
+const minWidth, maxWidth = 60, 260
+
+// join puts lines together that a terminal has wrapped: all but the last have its width, and the others begin like none. Empty
+// lines come in their place, so that lines keep their numbers.
+func join(lines []string) (changed bool) {
+	width, full := 0, 0
+	for _, line := range lines {
+		switch n := len([]rune(line)); {
+		case n > width:
+			width, full = n, 1
+		case n == width:
+			full++
+		}
+	}
+	usual := slices.Contains([]int{79, 80, 81, 100, 119, 120, 130, 131, 132}, width)
+	if table := tableWidth(lines); table > 0 {
+		width, usual = table, true
+	}
+	if width < minWidth || width > maxWidth || full < 2 && !usual {
+		return false
+	}
+	for i := 0; i < len(lines); i++ {
+		if !begins(lines[i]) && !unfinished(lines[i]) && !eventRow.MatchString(lines[i]) {
+			continue
+		}
+		last := i
+		for last+1 < len(lines) && len([]rune(lines[last])) >= width && continues(lines[last+1]) {
+			last++
+		}
+		if last > i {
+			lines[i] = strings.Join(lines[i:last+1], "")
+			clear(lines[i+1 : last+1])
+			changed, i = true, last
+		}
+	}
+	return changed
+}
+
+var (
+	eventTitle = pattern.New(`^ *Type +Reason +Age +From +M`)
+	eventRow   = pattern.New(`^ *(?:Type +Reason +Age +From +M|---- +------ |(?:[\da-z-]+ {2,})?(?:\d+[smhd]\S*|<unknown>) {2,}(?:Normal|Warning) {2,}[A-Z][A-Za-z]+ +\S+/|(?:Normal|Warning) {2,}[A-Z][A-Za-z]+ +\d)`)
+)
+
+// tableWidth is where a terminal has wrapped the events of kubectl describe: within their title, which is short. 0 is nowhere.
+func tableWidth(lines []string) int {
+	for i, line := range lines[:len(lines)-1] {
+		if eventTitle.MatchString(line) && !strings.HasSuffix(line, "Message") && strings.HasSuffix(line+lines[i+1], "Message") {
+			return len([]rune(line))
+		}
+	}
+	return 0
+}
+
+// mostWrapped is how many lines a message that was wrapped between words takes at most.
+const mostWrapped = 40
+
+// klogInJournal is a message of klog behind what journalctl and syslog write.
+var klogInJournal = pattern.New(`^[A-Z][a-z]{2} +\d{1,2} (?:\d{4} )?\d\d:\d\d:\d\d\S* \S+ \S+: [IWEFD]\d{4} \d\d:\d\d:\d\d\.\d`)
+
+// joinWords puts a message of klog together that a mail program or an editor has wrapped between words: no line but the last had room for
+// the first word of the next one. Two lines do not tell that. Where a terminal has wrapped, all but the last are of one length, or one less: these
+// are not ragged.
+func joinWords(lines []string, ragged bool) (changed bool) {
+	for i := 0; i < len(lines); i++ {
+		if !klogHead.MatchString(lines[i]) && !klogInJournal.MatchString(lines[i]) {
+			continue
+		}
+		last, width := i, len([]rune(lines[i]))
+		for last+1 < len(lines) && last-i < mostWrapped && continues(lines[last+1]) && lines[last+1][0] != ' ' {
+			last++
+			width = max(width, len([]rune(lines[last])))
+		}
+		if last-i < 2 || width < minWidth || width > maxWidth || !filled(lines[i:last+1], width) ||
+			ragged && !slices.ContainsFunc(lines[i:last], func(s string) bool { return len([]rune(s)) < width-1 }) {
+			continue
+		}
+		lines[i] = strings.Join(lines[i:last+1], " ")
+		clear(lines[i+1 : last+1])
+		changed, i = true, last
+	}
+	return changed
+}
+
+// filled says whether no line but the last has room for the first word of the next.
+func filled(lines []string, width int) bool {
+	for i, line := range lines[:len(lines)-1] {
+		word, _, _ := strings.Cut(lines[i+1], " ")
+		if len([]rune(line))+1+len([]rune(word)) <= width-slack {
+			return false
+		}
+	}
+	return true
+}
+
+// slack is how much longer than the width a line may be that has no place to wrap.
+const slack = 4
+
+// unfinished says whether a line of a stack lacks its end.
+func unfinished(s string) bool {
+	return (strings.HasPrefix(s, "\t/") || strings.Contains(s, "(0x")) && !strings.HasSuffix(s, ")") && !location.MatchString(s)
+}
+
+func continues(s string) bool {
+	return s != "" && s[0] != '\t' && !begins(s) && !eventRow.MatchString(s)
+}
