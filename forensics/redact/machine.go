@@ -11,85 +11,149 @@ type trigger struct {
 }
 
 // A machine finds all triggers in one pass over a text (Aho and Corasick, "Efficient string matching", 1975). It is what
-// makes text without secrets cheap, which nearly all text of a node is.
+// makes text without secrets cheap, which nearly all text of a node is. Its states are the beginnings of the triggers, numbered by
+// their lengths, so that the states that follow one stand side by side. State 0 is the empty beginning.
 type machine struct {
 	triggers []trigger
-	// next is the transition table, by state and byte. The top bit says that the new state has something to report.
-	next []uint16
+	// label is the last byte of each state.
+	label []byte
+	// follow says where the states that lengthen each one begin; they end where those of the next one begin.
+	follow []uint16
+	// fail is the state of the longest end of each one that is a state, too.
+	fail []uint16
 	// ends lists the triggers that end in a state, by their index.
 	ends [][]int
+	// short are the states of at most shortest bytes, in which nearly all text stays. next has what follows each of them, by state and
+	// byte, so that nobody has to search. The top bit says that the new state has something to report.
+	short int
+	next  []uint16
 }
 
-const reports = 1 << 15
+const (
+	reports  = 1 << 15
+	shortest = 2
+)
 
 func newMachine(triggers []trigger) *machine {
-	m := &machine{triggers: triggers, next: make([]uint16, 256), ends: make([][]int, 1)}
-	for i, t := range triggers {
-		m.add(t.word, i)
-	}
+	m := &machine{triggers: triggers}
+	m.number(trieOf(triggers))
 	m.link()
 	return m
 }
 
-// add puts a word into the trie, whose missing edges are 0, the root.
-func (m *machine) add(word string, index int) {
-	at := 0
-	for i := range len(word) {
-		edge := at<<8 | int(word[i])
-		if m.next[edge] == 0 {
-			m.next[edge] = uint16(len(m.ends))
-			m.next = append(m.next, make([]uint16, 256)...)
-			m.ends = append(m.ends, nil)
-		}
-		at = int(m.next[edge])
-	}
-	m.ends[at] = append(m.ends[at], index)
+// A beginning is one of triggers, in the order in which they are read.
+type beginning struct {
+	label         byte
+	first, second int // the first state that lengthens this one; the next one that lengthens the same one; 0 for none
+	ends          []int
 }
 
-// link turns the trie into an automaton without failure: where no edge leads on, that of the longest suffix does.
+func trieOf(triggers []trigger) []beginning {
+	trie := make([]beginning, 1, 4096)
+	for index, t := range triggers {
+		at := 0
+		for i := range len(t.word) {
+			next := trie[at].first
+			for next != 0 && trie[next].label != t.word[i] {
+				next = trie[next].second
+			}
+			if next == 0 {
+				next = len(trie)
+				trie = append(trie, beginning{label: t.word[i], second: trie[at].first})
+				trie[at].first = next
+			}
+			at = next
+		}
+		trie[at].ends = append(trie[at].ends, index)
+	}
+	return trie
+}
+
+// number takes the states in the order of their lengths.
+func (m *machine) number(trie []beginning) {
+	order := make([]int, 1, len(trie))
+	m.label, m.ends, m.follow = make([]byte, len(trie)), make([][]int, len(trie)), make([]uint16, len(trie)+1)
+	length, until := 0, 1 // of the states before until, none is longer than length
+	for state := 0; state < len(order); state++ {
+		if state == until {
+			length, until = length+1, len(order)
+		}
+		if length <= shortest {
+			m.short = state + 1
+		}
+		of := trie[order[state]]
+		m.label[state], m.ends[state], m.follow[state] = of.label, of.ends, uint16(len(order))
+		for next := of.first; next != 0; next = trie[next].second {
+			order = append(order, next)
+		}
+	}
+	m.follow[len(trie)] = uint16(len(trie))
+}
+
+// link finds where to go on where no state follows.
 func (m *machine) link() {
-	fail := make([]int, len(m.ends))
-	queue := []int{0}
-	for len(queue) > 0 {
-		at := queue[0]
-		queue = queue[1:]
-		for c := range 256 {
-			to := int(m.next[at<<8|c])
-			switch {
-			case to != 0:
-				if at != 0 {
-					fail[to] = int(m.next[fail[at]<<8|c])
-				}
-				m.ends[to] = append(m.ends[to], m.ends[fail[to]]...)
-				queue = append(queue, to)
-			case at != 0:
-				m.next[at<<8|c] = m.next[fail[at]<<8|c]
+	m.fail = make([]uint16, len(m.label))
+	m.next = make([]uint16, m.short<<8)
+	for at := range m.label {
+		if at < m.short {
+			copy(m.next[at<<8:(at+1)<<8], m.next[int(m.fail[at])<<8:]) // of the root: of itself, nothing yet
+		}
+		for to := m.follow[at]; to < m.follow[at+1]; to++ {
+			c := m.label[to]
+			if at != 0 {
+				m.fail[to] = m.step(m.fail[at], c) &^ reports
+			}
+			m.ends[to] = append(m.ends[to], m.ends[m.fail[to]]...)
+			if at < m.short {
+				m.lead(at, c, to)
 			}
 		}
 	}
-	for edge, to := range m.next {
-		if len(m.ends[to]) > 0 {
-			m.next[edge] |= reports
-		}
+}
+
+// lead has a state follow a short one.
+func (m *machine) lead(at int, c byte, to uint16) {
+	if len(m.ends[to]) > 0 {
+		to |= reports
 	}
-	for state := range m.ends {
-		for c := 'A'; c <= 'Z'; c++ {
-			m.next[state<<8|int(c)] = m.next[state<<8|int(c-'A'+'a')]
-		}
+	m.next[at<<8|int(c)] = to
+	if isLower(c) {
+		m.next[at<<8|int(c-'a'+'A')] = to
 	}
+}
+
+// step returns the state after one more byte. Its top bit says whether something ends there.
+func (m *machine) step(at uint16, c byte) uint16 {
+	for int(at) >= m.short {
+		for to := m.follow[at]; to < m.follow[at+1]; to++ {
+			if label := m.label[to]; label == c || isLower(label) && label-'a'+'A' == c {
+				if len(m.ends[to]) > 0 {
+					to |= reports
+				}
+				return to
+			}
+		}
+		at = m.fail[at]
+	}
+	return m.next[int(at)<<8|int(c)]
 }
 
 // scan calls report for every trigger in s, in the order of their ends, until it returns false.
 func (m *machine) scan(s string, report func(index, end int) bool) {
-	at := 0
+	at := uint16(0)
 	for i := range len(s) {
-		to := m.next[at<<8|int(s[i])]
-		at = int(to &^ reports)
-		if to&reports != 0 {
-			for _, index := range m.ends[at] {
-				if !report(index, i+1) {
-					return
-				}
+		if int(at) < m.short {
+			at = m.next[int(at)<<8|int(s[i])]
+		} else {
+			at = m.step(at, s[i])
+		}
+		if at&reports == 0 {
+			continue
+		}
+		at &^= reports
+		for _, index := range m.ends[at] {
+			if !report(index, i+1) {
+				return
 			}
 		}
 	}
