@@ -5,7 +5,7 @@ package pattern
 import (
 	"os"
 	"regexp"
-	"strings"
+	"slices"
 	"sync"
 	"unsafe"
 )
@@ -21,11 +21,11 @@ type expression struct {
 	need need
 }
 
-// New returns a pattern. In a test binary it is compiled at once, so that none is wrong that no test uses; not in those that tests
-// start of themselves to be a server, a kubelet or kubectl.
+// New returns a pattern. In a test binary that the go command starts it is compiled at once, so that none is wrong that no test
+// uses; not in those that tests start of themselves, to be a server, a kubelet or kubectl.
 func New(expr string) *Pattern {
 	p := &Pattern{sync.OnceValue(func() expression { return expression{regexp.MustCompile(expr), needOf(expr)} })}
-	if len(os.Args) > 1 && strings.HasSuffix(os.Args[0], ".test") && strings.HasPrefix(os.Args[1], "-test.") {
+	if slices.Contains(os.Args, "-test.paniconexit0") {
 		p.compiled()
 	}
 	return p

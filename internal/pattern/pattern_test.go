@@ -73,3 +73,13 @@ func FuzzPattern(f *testing.F) {
 		}
 	})
 }
+
+// A wrong expression ends a test binary as soon as it is made, also if no test uses it.
+func TestWrongExpressionsAreFound(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a wrong expression is not noticed until it is used")
+		}
+	}()
+	New("(")
+}
