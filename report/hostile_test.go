@@ -106,6 +106,7 @@ func bend(v reflect.Value, s string) {
 }
 
 func TestHostileText(t *testing.T) {
+	t.Parallel()
 	long := payload + strings.Repeat("A", 4096) + payload
 	for name, r := range map[string]report.Report{
 		"every field":          filled(payload),

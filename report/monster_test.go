@@ -142,6 +142,7 @@ func monsterDump(pad string) goroutines.Dump {
 }
 
 func TestMonsterIsCutAndSaysSo(t *testing.T) {
+	t.Parallel()
 	for name, r := range map[string]report.Report{
 		"real names":         monster(""),
 		"names of 4096":      monster(strings.Repeat("x", 4096)),

@@ -44,6 +44,7 @@ func toJSON(t testing.TB, r report.Report) map[string]any {
 }
 
 func TestReportsFitTheSchema(t *testing.T) {
+	t.Parallel()
 	schema := schemaOfReports(t)
 	for name, r := range map[string]report.Report{
 		"hung-mount": load(t, "hung-mount"), "healthy": load(t, "healthy"), "nothing-checked": load(t, "nothing-checked"),

@@ -12,6 +12,7 @@ import (
 // TestSections: the page, the text and the JSON have what a caller adds; it cannot become markup, and does not grow the page
 // without bound.
 func TestSections(t *testing.T) {
+	t.Parallel()
 	r := load(t, "healthy")
 	rows := [][]string{{"<img src=x onerror=alert(1)>", "\x1b[31mred"}}
 	for i := range 20_000 {

@@ -55,6 +55,7 @@ func TestTextWidth(t *testing.T) {
 
 // TestTextIsShort counts lines: what one needs first is on one screen, with two lines for the files.
 func TestTextIsShort(t *testing.T) {
+	t.Parallel()
 	reports := map[string]report.Report{}
 	for _, name := range []string{"hung-mount", "healthy", "nothing-checked"} {
 		reports[name] = load(t, name)
@@ -168,6 +169,7 @@ func TestTextQuiet(t *testing.T) {
 
 // TestTextWarnsWhereItFits: rm -rf is warned of where pods have left something, and there alone.
 func TestTextWarnsWhereItFits(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]bool{"kubelet-1.17.4-orphan-leftover": true, "kubelet-1.34.4-runtime-stopped": false, "kubelet-1.34.4-disk-pressure": false} {
 		for _, verbose := range []bool{false, true} {
 			if got := strings.Contains(text(t, captured(t, name), report.TextOptions{Verbose: verbose}), "rm -rf"); got != want {

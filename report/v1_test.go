@@ -33,6 +33,7 @@ func loadV1(t *testing.T, name string) report.Report {
 // TestV1 has reports of v1 shown as they stood: the steps in the golden files are as the program that made the reports wrote them. As
 // JSON they are of this version, with all that was said to do as instructions.
 func TestV1(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"hung-mount", "kubelet-1.17.4-hung-cephfs"} {
 		r := loadV1(t, name)
 		golden.Check(t, "v1/"+name+".txt.golden", text(t, r, report.TextOptions{}))

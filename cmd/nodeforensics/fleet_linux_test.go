@@ -46,6 +46,7 @@ func TestFleetLeavesADeadMountAlone(t *testing.T) {
 
 // TestAllNodesLeaveADeadDirectoryAlone: the directory of the reports, or a part of the way to it, may be on a mount that does not respond.
 func TestAllNodesLeaveADeadDirectoryAlone(t *testing.T) {
+	t.Parallel()
 	kubectl, dir := fakeKubectl(t, []string{"node-1"}, sends)
 	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{Files: map[string]string{"file": ""}})
 	server.Hang()

@@ -17,6 +17,7 @@ var printHeadlines = flag.Bool("headlines", false, "print all headlines")
 // TestHeadlines reads what is said of every scenario and every capture: one line of a known pattern for each finding and each
 // diagnosis, and sentences that are read once.
 func TestHeadlines(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	once := func(place, text string, problems []string) {
 		if seen[text] {

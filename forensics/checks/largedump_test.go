@@ -17,6 +17,7 @@ import (
 // A dump that is too large to be kept whole gives the same findings as if it were: examples and numbers are enough. Each
 // case of testdata/stacks becomes a crowd, with waits of all ages, and pointers of their own.
 func TestLargeDumpsGiveTheSameFindings(t *testing.T) {
+	t.Parallel()
 	compared, summed := map[string]int{}, 0
 	each(t, func(t *testing.T, c stackCase) {
 		text := crowded(c.dump, 60, rand.New(rand.NewPCG(1, uint64(len(c.dump)))))

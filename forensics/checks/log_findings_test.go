@@ -26,6 +26,7 @@ func TestSayingNothing(t *testing.T) {
 
 // TestFindingsQuoteTheirLines: what rests on a log, so that without it there is another finding or none, names file and line.
 func TestFindingsQuoteTheirLines(t *testing.T) {
+	t.Parallel()
 	seen := 0
 	for _, check := range All() {
 		for _, s := range scenarios[check.ID] {

@@ -12,6 +12,7 @@ const pastedFilesRight, pastedFilesWrong = 1054, 1
 
 // TestPastedFiles counts what is said of the files in testdata/pasted. Of each, the first root cause is looked at.
 func TestPastedFiles(t *testing.T) {
+	t.Parallel()
 	const dir = "testdata/pasted/"
 	table, err := os.ReadFile(dir + "expected.tsv")
 	if err != nil {

@@ -146,6 +146,7 @@ func lied(t testing.TB, tree any, lie func(string) string, number func(float64) 
 // TestRemediesOfLies runs each check over its scenarios, with lies in place of names, and takes apart what the reader is told
 // to do: it has to be safe to run, and to paste into the shell of root, whatever the node says.
 func TestRemediesOfLies(t *testing.T) {
+	t.Parallel()
 	seen, withLies := map[string]bool{}, 0
 	judge := func(e *forensics.Evidence, check forensics.Check, what string) (steps int) {
 		a := forensics.Analyze(e, []forensics.Check{check})
@@ -367,6 +368,7 @@ func wantUnsafe(t *testing.T, r forensics.Remedy, want string) {
 
 // TestActions holds each step to what its action means: a command fits to it, and what changes something says when and at which risk.
 func TestActions(t *testing.T) {
+	t.Parallel()
 	// What a command is for, by its first words.
 	fits := []struct{ command, actions string }{
 		{"kill -CONT ", "resume"},

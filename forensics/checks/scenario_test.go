@@ -34,6 +34,7 @@ func scenariosOf(id string, list []scenario) bool {
 }
 
 func TestScenarios(t *testing.T) {
+	t.Parallel()
 	for _, check := range All() {
 		t.Run(check.ID, func(t *testing.T) {
 			for _, s := range scenarios[check.ID] {

@@ -244,6 +244,7 @@ func TestCollectThatIsCancelledSaysSo(t *testing.T) {
 
 // TestCollectOnThisMachine probes nothing: what is mounted here may be dead, and this process must be able to end.
 func TestCollectOnThisMachine(t *testing.T) {
+	t.Parallel()
 	var progress []string
 	e, err := collect.Collect(t.Context(), collect.Options{NoProbe: true, Progress: func(s string) { progress = append(progress, s) }})
 	if err != nil {

@@ -121,6 +121,7 @@ func TestEveryHolder(t *testing.T) {
 	}
 	for name, mount := range matrixSystems {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			system := mount(t)
 			want := append(holdByProcesses(t, system), holdByKernel(t, system)...)
 			if system.fuse != nil {

@@ -114,6 +114,7 @@ func (sized) ModTime() time.Time { return time.Time{} }
 
 // Whatever a bundle is packed with, its members are read like single files.
 func TestMembersAreRead(t *testing.T) {
+	t.Parallel()
 	var long strings.Builder // more than is kept in memory (stashSize of package logs), out of order
 	for range 120_000 {
 		long.WriteString(strings.Repeat("x", 50) + " kubelet.go\n" + logLine)
@@ -174,6 +175,7 @@ func TestMembersAreRead(t *testing.T) {
 
 // What is made to keep a reader busy ends with one result that says why.
 func TestBombs(t *testing.T) {
+	t.Parallel()
 	if raceEnabled {
 		t.Skip("unpacks gigabytes, which the race detector multiplies; TestMembersAreRead has the same code run beside itself")
 	}

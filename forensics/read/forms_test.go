@@ -76,6 +76,7 @@ func wrapAt(width int, line string) string {
 // TestFormsOfLines: a message is the same by whatever way it comes. A message without any prefix that is wrapped is the one cell
 // that is left out: nothing tells that its second half is one.
 func TestFormsOfLines(t *testing.T) {
+	t.Parallel()
 	cells, failed := 0, 0
 	for kind, message := range messages {
 		kernel := strings.Contains("kernel-nfs-down kernel-hung-task kernel-oom-cgroup", string(kind))
