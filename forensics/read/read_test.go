@@ -81,6 +81,16 @@ func TestDumpInLog(t *testing.T) {
 	}
 }
 
+// A text with an event as JSON beside lines of a log was read: both tell.
+func TestEventBesideLog(t *testing.T) {
+	const event = `{"apiVersion":"v1","kind":"Event","type":"Warning","reason":"SystemOOM","message":"System OOM encountered, victim process: java, pid: 4711","involvedObject":{"kind":"Node","name":"n-1"},"lastTimestamp":"2026-11-20T10:00:00Z","count":1}`
+	f := read.FSFile(fstest.MapFS{"a": {Data: []byte("what is this?\n\n" + event + "\n\n" + logLine)}}, "a")
+	nodes, results := read.Files(t.Context(), read.Options{}, f)
+	if len(results) != 1 || !results[0].Used || nodes[0].Logs == nil || len(nodes[0].Logs.Events) < 2 {
+		t.Errorf("%+v, logs %+v", results, nodes[0].Logs)
+	}
+}
+
 // Two examinations would mix two nodes.
 func TestSecondExaminationIsRefused(t *testing.T) {
 	f := read.FSFile(fstest.MapFS{"a": {Data: []byte(`{"schema":"nodeforensics.evidence/v1","collected":"2026-11-20T10:00:00Z"}`)}}, "a")

@@ -67,6 +67,7 @@ func (r *reader) read(ctx context.Context, f File) (got Result, isLog bool) {
 	}
 	switch asLog := ok && known.add == nil; {
 	case asLog && r.opt.Only != forensics.SourceGoroutines, r.opt.Only == forensics.SourceLogs && !f.member:
+		delete(r.events, f.Name) // the log tells the result, of events that stood beside it as well
 		return got, r.addLog(ctx, f, content, text, nil)
 	case r.opt.Only == forensics.SourceLogs:
 		got.Err = errNoLog
