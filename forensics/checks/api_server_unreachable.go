@@ -17,7 +17,7 @@ var apiServerUnreachable = forensics.Check{
 	Title: "The kubelet cannot reach the API server",
 	Doc: `"Failed to watch", "Unable to update node status", "Failed to update lease": the kubelet gets no changes of pods and reports no status;
 after 40 s the node is NotReady. Pods that run continue. Since 1.28 a kubelet that was started meanwhile unmounts nothing. "Unauthorized":
-the API server rejects its certificate or token. A later change of a pod, or a list, that the kubelet got from the API server shows that it is reachable again. Fewer than three errors are left out, since watches end now and then. A certificate that
+the API server rejects its certificate or token. A later change of a pod, or a list, that the kubelet got from the API server shows that it is reachable again. Fewer than three errors are left out, since watches end now and then, but not where only a few lines were given and the API server was not reached. A certificate that
 has expired is the cause.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
@@ -58,7 +58,16 @@ var specOfAPI = incident.Spec{Few: logview.FewFailures, Kubelet: true, Subject: 
 func unreachableAPI(p *forensics.Pass) []incident.Incident {
 	spec := specOfAPI
 	spec.Ended = func(forensics.Entity) *time.Time { return lastNewsOfAPI(p) }
-	return spec.Find(p, logview.Events(p, logs.KindAPIUnreachable))
+	list := logview.Events(p, logs.KindAPIUnreachable)
+	picked := logview.Picked(p, logview.Last(list)) && slices.ContainsFunc(list, func(e logs.Event) bool { return e.Cause() == "no-connection" })
+	if picked { // who shows one line has seen more of them
+		spec.Few = 1
+	}
+	found := spec.Find(p, list)
+	for n := range found {
+		found[n].Expect(p, logview.FewFailures)
+	}
+	return found
 }
 
 // lastNewsOfAPI is when the kubelet last heard of a change of a pod from the API server, or got a list of objects. A broken watch brings none:

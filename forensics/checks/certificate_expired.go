@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -23,7 +24,11 @@ has renewed the certificates in a later line.`,
 	Run: func(p *forensics.Pass) {
 		logview.SawKubelet(p)
 		for _, i := range badCertificates(p) {
-			f := i.Finding(p, "A certificate has been refused as invalid", "A certificate was refused as invalid")
+			now := "A certificate has been refused as invalid"
+			if !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Origin != "kubeadm" }) {
+				now = "Certificates of the control plane have expired"
+			}
+			f := i.Finding(p, now, "A certificate was refused as invalid")
 			f.Effect = "kubelet cannot reach what it identifies"
 			f.Detail = findings.Sentences(f.Detail, "If the current time in the error is before the certificate's own, the clock of the node is wrong.")
 			if i.Grave() {

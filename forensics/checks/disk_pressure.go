@@ -57,10 +57,26 @@ ends it, or a condition DiskPressure that lasts for minutes.`,
 			met := diskview.Met(d, f)
 			if len(met) > 0 {
 				p.Report(withPressureInLog(p, pressureFinding(p, f, met)))
+			} else if list := lowOnDisk(p); kubeletWrites(d, f) && len(list) > 0 && f.Inodes > 0 && f.InodesFree*20 < f.Inodes && strings.Contains(list[len(list)-1].Reason, "inodes") {
+				p.Report(fewInodesFinding(p, f, list))
 			}
 		}
 		diskview.Doubt(p)
 	},
+}
+
+// fewInodesFinding is of a file system for which pods were evicted, by a threshold that is not known: for images, there is none by default
+// before 1.30.
+func fewInodesFinding(p *forensics.Pass, f eviction.FileSystem, list []logs.Event) forensics.Finding {
+	found := forensics.Finding{
+		Severity: forensics.Warning, Subject: diskview.Entity(f), Refs: append(logview.EventRefs(list...), diskview.Ref(f)), Confidence: forensics.Likely,
+		ConfidenceWhy: "df shows the inodes, and pods were evicted for want of them; the threshold is not known",
+		Title:         fmt.Sprintf("%s has %.1f %% of its inodes left, and pods were evicted for want of inodes", diskview.Label(diskview.State(p), f), 100*float64(f.InodesFree)/float64(f.Inodes)),
+		Effect:        "pods are evicted",
+		Remedies:      diskview.Remedies(p, f),
+	}
+	found.Detail = diskview.Fillers(p, f)
+	return found
 }
 
 // withPressureInLog adds what the kubelet's log says about the same pressure.
@@ -141,6 +157,30 @@ func fullByLog(p *forensics.Pass) []incident.Incident {
 	return spec.Find(p, logview.Events(p, logs.KindDiskFull, kubeletFatal))
 }
 
+// lowOnDisk are the records of evictions for want of disk space or inodes that have no time: the status of a pod, which somebody has shown
+// without the node.
+func lowOnDisk(p *forensics.Pass) []logs.Event {
+	return slices.DeleteFunc(logview.Events(p, logs.KindEvictionEvicted), func(e logs.Event) bool {
+		return e.Last != nil || !strings.Contains(e.Reason, "inodes") && !strings.Contains(e.Reason, "storage") && !strings.Contains(e.Reason, "fs") && !strings.Contains(strings.ToLower(e.Reason), "disk")
+	})
+}
+
+// recordedFinding is of evictions that have no time, where nothing else is known of the disk.
+func recordedFinding(list []logs.Event) forensics.Finding {
+	what := list[len(list)-1].Reason
+	return forensics.Finding{
+		Severity: forensics.Warning, Subject: incident.Thing(forensics.KindDisk, "node"), Confidence: forensics.Possible, Refs: logview.EventRefs(list...),
+		ConfidenceWhy: "the status of an evicted pod says so; when that was, and whether it lasts, is not shown",
+		Title:         headline.Fit("The kubelet evicts pods: the node is low on " + what),
+		Detail:        "The object of an evicted pod remains until it is deleted. Look first whether the node still has the condition DiskPressure.",
+		Effect:        "pods are evicted",
+		Remedies: []forensics.Remedy{
+			incident.Look("shows whether the node still has the condition DiskPressure", "sh", "-c", "kubectl describe nodes | grep -E '^Name:|DiskPressure'"),
+			incident.Look("shows which file system is full, by bytes and by inodes", "sh", "-c", "df -h; df -i"),
+		},
+	}
+}
+
 func reportFullByLog(p *forensics.Pass) {
 	reported := false
 	for _, i := range fullByLog(p) {
@@ -152,6 +192,9 @@ func reportFullByLog(p *forensics.Pass) {
 			f.Remedies = []forensics.Remedy{incident.Look("shows which file system is full, by bytes and by inodes", "sh", "-c", "df -h; df -i")}
 		}
 		p.Report(f)
+	}
+	if len(lowOnDisk(p)) > 0 && !reported && logview.PressureInLog(p) == nil {
+		p.Report(recordedFinding(lowOnDisk(p)))
 	}
 	since, resources, ok := logview.PressureInLog(p).Lasting(p)
 	if !ok || reported || !logview.PressureInLog(p).Disk() || evictionFails(p) {

@@ -29,7 +29,7 @@ does not help:
 - A pod could not be killed ("failed to evict", after 1.5 times its grace period).
 - The volumes and containers of a pod were not cleaned up in 30 seconds. The space is not freed and the next pod is
   evicted.
-- Only attempts to reclaim memory or process ids are there, but for minutes.
+- Only attempts to reclaim memory are there, but for minutes. Those to reclaim process ids are left to limit-exhausted.
 
 The kubelet repeats these messages every 10 seconds while the problem lasts. A problem that was over when the log ended is
 information. A single attempt without an evictable pod is not reported.`,
@@ -50,7 +50,7 @@ information. A single attempt without an evictable pod is not reported.`,
 			p.Report(evictionNoneFinding(p, none))
 		}
 		measured := p.Evidence.Disks != nil // then disk-pressure judges, as it does a pressure of disks
-		if since, resources, ok := logview.PressureInLog(p).Lasting(p); ok && !measured && !evictionFails(p) && !logview.PressureInLog(p).Disk() {
+		if since, resources, ok := logview.PressureInLog(p).Lasting(p); ok && !measured && !evictionFails(p) && !logview.PressureInLog(p).Disk() && !logview.PressureInLog(p).OnlyPIDs() {
 			p.Report(pressureLastsFinding(p, since, resources))
 		}
 	},
@@ -77,6 +77,11 @@ func evictionNoneFinding(p *forensics.Pass, list []logs.Event) forensics.Finding
 	critical, f.Pods = findings.Union(nil, critical), findings.Union(nil, f.Pods)
 	f.Title = evictionHeadline(p, list, findings.Plural(int(logview.Count(list)), "attempt")+", no evictable pod")
 	f.Effect = "eviction cannot free resources"
+	for _, i := range pidPressure(p) {
+		if i.Grave() && logview.PressureInLog(p).OnlyPIDs() {
+			f.Because = append(f.Because, i.Subject)
+		}
+	}
 	if len(critical) > 0 {
 		f.Detail = "The remaining pods are critical and cannot be evicted: " + findings.Some(critical) + "."
 	}

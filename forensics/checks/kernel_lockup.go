@@ -21,7 +21,8 @@ var kernelLockup = forensics.Check{
 	Doc: `"soft lockup - CPU#3 stuck for 22s!", "rcu_sched self-detected stall", hard lockups: code of the kernel did not give up a CPU for
 tens of seconds. Nothing else runs there meanwhile: PLEG, probes and leases time out. Causes are a bug of a driver or file system,
 very large directory or memory structures, or a hypervisor that gave the CPU to others. Three within the last half hour are a warning, and
-two that are at least 20 s and at most 10 min apart: the CPU is still stuck, or again. So is one of two minutes or more.`,
+two that are at least 20 s and at most 10 min apart: the CPU is still stuck, or again. So is one of two minutes or more, and one at which the kernel panicked
+(kernel.softlockup_panic, kernel.hardlockup_panic).`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -35,7 +36,11 @@ two that are at least 20 s and at most 10 min apart: the CPU is still stuck, or 
 func lockups(p *forensics.Pass) []incident.Incident {
 	spec := incident.Spec{Window: 30 * time.Minute, Subject: func(logs.Event) forensics.Entity { return incident.Thing("kernel", "cpu") }}
 	list := spec.Find(p, logview.Events(p, "kernel-lockup"))
+	panicked := slices.ContainsFunc(logview.Events(p, "kernel-panic"), func(e logs.Event) bool { return e.Cause() == "lockup" })
 	for n := range list {
+		if panicked {
+			continue
+		}
 		between := logview.Between(list[n].First, list[n].Last) // a pause of the hypervisor shows on several CPUs at once
 		list[n].Minor = list[n].Count < logview.FewFailures && (between < 20 || between > 600) && longestStall(p, list[n]) < 120
 	}

@@ -20,7 +20,7 @@ var kernelOOM = forensics.Check{
 	Title: "The kernel killed processes: out of memory",
 	Doc: `"Out of memory: Killed process": memory of the whole node ran out. "Memory cgroup out of memory": a container or pod reached its
 memory limit. Each kill is over at once, and one is information. Three of a pod, or of the node, the last within half an hour, are a
-warning. So is a single one that hit the kubelet or the container runtime, or with which a saved log ends.`,
+warning. So is a single one that hit the kubelet or the container runtime, at which the kernel panicked, or with which a saved log ends.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -46,6 +46,7 @@ func ooms(p *forensics.Pass) []incident.Incident {
 			return incident.Thing("kernel", "cgroup-memory")
 		}}
 		list := spec.Find(p, logview.Events(p, "kernel-oom", "kernel-oom-cgroup"))
+		panicked := slices.ContainsFunc(logview.Events(p, "kernel-panic"), func(e logs.Event) bool { return e.Cause() == "memory" })
 		live, _ := p.Evidence.Saw(forensics.SourceProcesses)
 		for n, i := range list {
 			vital := slices.ContainsFunc(i.Events, func(e logs.Event) bool {
@@ -53,7 +54,7 @@ func ooms(p *forensics.Pass) []incident.Incident {
 				return ok && (name == "kubelet" || cri.IsLogName(name))
 			})
 			ends := !live && logview.Within(i.Last, logview.Story(p).Last, time.Second) // what somebody has cut out to show it
-			list[n].Minor = i.Count < logview.FewFailures && !vital && !ends
+			list[n].Minor = i.Count < logview.FewFailures && !vital && !ends && !(panicked && i.Events[0].Kind == "kernel-oom")
 		}
 		return list
 	})

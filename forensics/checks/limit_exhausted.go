@@ -36,6 +36,9 @@ while its messages continue at the end of the log.`,
 		for _, l := range limits {
 			l.report(p)
 		}
+		for _, i := range pidPressure(p) {
+			p.Report(pidsFinding(p, i))
+		}
 	},
 }
 
@@ -83,6 +86,40 @@ func (l limit) find(p *forensics.Pass) []incident.Incident {
 		})
 	}
 	return list
+}
+
+// pidPressure is what the kubelet says, for minutes, of a want of process ids of the node.
+func pidPressure(p *forensics.Pass) []incident.Incident {
+	const long = 5 * 60 // seconds, longer than one eviction needs to end it
+	of := func(e logs.Event) bool { return e.Cause() == "pids" }
+	spec := incident.Spec{Window: 10 * time.Minute, Subject: func(e logs.Event) forensics.Entity {
+		if !of(e) {
+			return forensics.Entity{}
+		}
+		return incident.Thing("limit", "process-ids")
+	}, Ended: func(forensics.Entity) *time.Time {
+		return logview.Last(slices.DeleteFunc(logview.Events(p, "eviction-relieved"), func(e logs.Event) bool { return !of(e) }))
+	}}
+	list := spec.Find(p, logview.Events(p, logs.KindEvictionReclaiming, logs.KindEvictionMustEvict))
+	list = slices.DeleteFunc(list, func(i incident.Incident) bool { return logview.Between(i.First, i.Last) < long })
+	for _, i := range list {
+		for k := range i.Events {
+			i.Events[k].Reason = "" // which is only the name of the resource
+		}
+	}
+	return list
+}
+
+func pidsFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
+	f := i.Finding(p, "Process ids of the node have been nearly used up", "Process ids of the node were nearly used up")
+	f.Effect = "pods are evicted"
+	f.Detail = findings.Sentences("The kubelet reports the condition PIDPressure and evicts pods to reclaim process ids.", f.Detail)
+	if i.Grave() {
+		f.Remedies = []forensics.Remedy{
+			incident.Look("shows which processes have the most threads, and the limits", "sh", "-c", "ps -eo nlwp,pid,ppid,args --sort=-nlwp | head -20; cat /proc/sys/kernel/pid_max /proc/sys/kernel/threads-max"),
+		}
+	}
+	return f
 }
 
 // ofNodeService says whether a message is about the cgroup of the kubelet or of a container runtime.

@@ -63,6 +63,16 @@ func TestRulesOfPastedEvidence(t *testing.T) {
 		{"a task that waits for a lock", hungIn("rwsem_down_write_slowpath+0x2ed/0x4a0"), []string{"kernel-hung-task"}, []string{"mount-frozen"}},
 		{"a dead mount in the runtime's answer", strings.Repeat(`E1120 10:01:09.117004    2871 remote_runtime.go:1300] "CreateContainer in sandbox from runtime service failed" err="rpc error: code = Unknown desc = failed to generate spec: failed to stat \"/var/lib/kubelet/pods/`+uid+`/volumes/kubernetes.io~csi/b/mount\": stat /var/lib/kubelet/pods/`+uid+`/volumes/kubernetes.io~csi/b/mount: transport endpoint is not connected"`+"\n", 3), []string{"mount-disconnected"}, nil},
 		{"the process limit of the runtime", "[Fri Nov 20 10:00:01 2026] cgroup: fork rejected by pids controller in /system.slice/containerd.service\n", []string{"limit-exhausted: Process limit of a cgroup has been reached"}, nil},
+		{"a lockup at which the kernel panicked", softLockup + "[ 90.2] Kernel panic - not syncing: softlockup: hung tasks\n", []string{"kernel-lockup: CPUs were stuck"}, nil},
+		{"process ids that were short for a minute", pidsShort("12:01:10"), nil, []string{"Process ids of the node have been", "Memory pressure"}},
+		{"process ids that are short", pidsShort("12:12:10"), []string{"limit-exhausted: Process ids of the node have been nearly used up"}, []string{"Memory pressure"}},
+		{"a watch that ended", "E1120 10:00:02.118101     610 reflector.go:138] object-\"shop\"/\"db\": Failed to watch *v1.Secret: Get \"https://192.0.2.4:6443/api/v1/x\": http2: client connection lost\n", nil, []string{"api-server-unreachable"}},
+		{"an API server without a route", "E1120 10:00:02.118101     610 controller.go:187] failed to update lease, error: Put \"https://192.0.2.4:6443/x\": dial tcp 192.0.2.4:6443: connect: no route to host\n", []string{"api-server-unreachable: kubelet cannot reach the API server"}, nil},
+		{"an image that must not be pulled, after one was removed", imageRemovedLine + "  Warning  ErrImageNeverPull  3s (x9 over 96s)  kubelet  Container image \"example.com/app:1\" is not present with pull policy of Never\n", []string{"image-gc-removed-in-use: 1 image removed by the kubelet to free space: example.com/app:1 cannot be pulled"}, nil},
+		{"a record of an eviction", "  message: 'The node was low on resource: ephemeral-storage. '\n  reason: Evicted\n", []string{"disk-pressure: The kubelet evicts pods: the node is low on ephemeral-storage"}, nil},
+		{"a record of an eviction for memory", "  message: 'The node was low on resource: memory. '\n  reason: Evicted\n", nil, []string{"disk-pressure"}},
+		{"deletions of the pod garbage collector without their rule", `I1120 10:02:45.530044       1 gc_controller.go:337] "PodGC is force deleting Pod" pod="shop/cart-1"` + "\n", []string{"pod-podgc: Pod shop/cart-1 was deleted by pod garbage collection: their node may not exist"}, nil},
+		{"deletions of the pod garbage collector by its threshold", `I1120 10:02:45.510044       1 gc_controller.go:161] "Garbage collecting pods" numPods=1` + "\n" + `I1120 10:02:45.530044       1 gc_controller.go:337] "PodGC is force deleting Pod" pod="shop/cart-1"` + "\n", []string{"pod-podgc: Terminated pods"}, []string{"may not exist"}},
 		{"certificates that were renewed below", expired + renewed, []string{"was refused"}, []string{"has been refused"}},
 		{"certificates that were renewed above", renewed + expired, []string{"has been refused"}, nil},
 		{"a network that flannel does not make, by what repeats it", networkEcho + networkEcho + flannelExits, []string{"sandbox-create-failing: Network plugin cannot set up pods"}, nil},
@@ -88,6 +98,17 @@ func TestRulesOfPastedEvidence(t *testing.T) {
 			}
 		})
 	}
+}
+
+const (
+	softLockup       = "[ 61.2] watchdog: BUG: soft lockup - CPU#2 stuck for 22s! [kworker/2:1:31877]\n"
+	imageRemovedLine = `I1120 02:10:44.301270    1210 image_gc_manager.go:375] "Removing image to free bytes" imageID="sha256:1c3d6ab0f26a" size=648112345` + "\n"
+)
+
+// pidsShort are tries to reclaim process ids up to a time.
+func pidsShort(end string) string {
+	const line = ` 610 eviction_manager.go:369] "Eviction manager: attempting to reclaim" resourceName="pids"` + "\n"
+	return "W1120 12:00:30.000000" + line + "W1120 12:00:50.000000" + line + "W1120 " + end + ".000000" + line
 }
 
 // slowServer is an NFS server that stops responding three times, with long rounds of housekeeping or without.

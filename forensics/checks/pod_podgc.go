@@ -60,6 +60,7 @@ prefix of the pod's name.`,
 // was read.
 func podGCInLog(p *forensics.Pass) bool {
 	read := slices.ContainsFunc(logview.Story(p).Files, func(f logs.File) bool { return f.Origin == "kube-controller-manager" })
+	named := false
 	for _, kind := range podGCRules {
 		list := logview.Events(p, kind)
 		if kind == logs.KindPodGCOrphaned && len(list) == 0 { // whose lines may be cut off, or beyond the log's verbosity
@@ -67,8 +68,12 @@ func podGCInLog(p *forensics.Pass) bool {
 		}
 		if len(list) > 0 {
 			p.Report(podGCFinding(p, kind, list))
-			read = true
+			read, named = true, true
 		}
+	}
+	if list := logview.Events(p, logs.KindPodGCDeleting); len(list) > 0 && !named {
+		p.Report(podGCFinding(p, logs.KindPodGCDeleting, list))
+		read = true
 	}
 	return read
 }
@@ -116,6 +121,14 @@ func podGCFinding(p *forensics.Pass, kind logs.Kind, list []logs.Event) forensic
 		}, {
 			Action: remedy.ActionLook, Command: []string{"sh", "-c", "journalctl -u kubelet | grep -i register"}, Why: "run on that node, shows whether its kubelet registered again",
 			Risk: "none: read-only",
+		}}
+	case logs.KindPodGCDeleting: // the lines that name the other rules need -v 2 or more, that of the threshold is always written
+		f.Severity, f.Confidence, f.ConfidenceWhy = forensics.Warning, forensics.Possible, "the log shows the deletions, and not by which rule"
+		f.Title = pods + were + " deleted by pod garbage collection: their node may not exist"
+		f.Detail = findings.Sentences("Only the objects were deleted. If a node was deleted and still runs, the old containers still run beside the new ones. The log does not name the rule; its message needs -v 2.", when, which)
+		f.Remedies = []forensics.Remedy{{
+			Action: remedy.ActionLook, Command: []string{"kubectl", "get", "nodes"}, Why: "shows whether the node of the pods was deleted or renamed, or has the out-of-service taint",
+			Risk: "none: read-only. Make sure that the old node is off before its volumes are used elsewhere",
 		}}
 	case logs.KindPodGCOutOfService:
 		f.Severity = forensics.Warning

@@ -30,11 +30,20 @@ const (
 	// causeDisconnected and causeStale: a mount answers with ENOTCONN, since its server has ended, or with ESTALE.
 	causeDisconnected Cause = "disconnected"
 	causeStale        Cause = "stale"
+	// causeLockup and causeMemory: why the kernel has panicked (kernel/watchdog.c, kernel/rcu/tree_stall.h, mm/oom_kill.c).
+	causeLockup Cause = "lockup"
+	causeMemory Cause = "memory"
+	// causeNoConnection: the API server was not reached, or has a certificate that the kubelet does not trust. A watch that ends, as each
+	// does now and then, has another error.
+	causeNoConnection Cause = "no-connection"
 	// causePLEG and causeNetwork: why the kubelet has set its node to NotReady (pkg/kubelet/nodestatus/setters.go, ReadyCondition).
 	causePLEG    Cause = "pleg"
 	causeNetwork Cause = "network"
 	// causeSilent: the kubelet does not report, says the controller.
 	causeSilent Cause = "silent"
+
+	// causePIDs: the process ids of the node are under pressure (pkg/kubelet/eviction, resource "pids").
+	causePIDs Cause = "pids"
 
 	// causeInotify: the kubelet cannot watch a file or a directory of cgroups, because the watches or instances of inotify are used up.
 	causeInotify Cause = "inotify"
@@ -101,6 +110,21 @@ func (e Event) Cause() Cause {
 	case KindPodSyncFailed:
 		if says("network is not ready") { // pkg/kubelet/kubelet.go, NetworkNotReadyErrorMsg: pods without hostNetwork wait
 			return causeNetwork
+		}
+	case KindEvictionReclaiming, KindEvictionMustEvict, kindEvictionRelieved:
+		if e.Reason == "pids" {
+			return causePIDs
+		}
+	case kindKernelPanic:
+		switch {
+		case says("softlockup: ", "ard LOCKUP", "RCU Stall"):
+			return causeLockup
+		case says("ut of memory", "deadlocked on memory"):
+			return causeMemory
+		}
+	case KindAPIUnreachable:
+		if says("dial tcp", "x509: ", "exceeds retry count") { // the last one comes after five tries (pkg/kubelet/kubelet_node_status.go)
+			return causeNoConnection
 		}
 	case KindKernelCephDown:
 		if says(" hung") {

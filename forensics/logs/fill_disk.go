@@ -72,7 +72,9 @@ func evictionResource(e *entry, o *occurrence) bool {
 }
 
 func evictionRelieved(e *entry, o *occurrence) bool {
-	o.Reason = cut(word(e.Message, "able to reduce ", " "), maxReason)
+	if o.Reason = cut(e.Get("resourceName"), maxReason); o.Reason == "" { // before 1.21 it is part of the message
+		o.Reason = cut(word(e.Message, "able to reduce ", " "), maxReason)
+	}
 	return noCode(e, o)
 }
 

@@ -100,6 +100,12 @@ func eventOfContainer(e *entry, o *occurrence) bool {
 	return true
 }
 
+// eventOfNeverPull reads `Container image "i" is not present with pull policy of Never`.
+func eventOfNeverPull(e *entry, o *occurrence) bool {
+	o.Image, o.Code = cut(between(e.Message, `Container image "`, `"`), maxName), "ErrImageNeverPull"
+	return o.Image != ""
+}
+
 // eventOfKill reads `error killing pod: failed to "KillContainer" for "c" with KillContainerError: "…"`.
 func eventOfKill(e *entry, o *occurrence) bool {
 	inner := cause(e, o)

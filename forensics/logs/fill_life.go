@@ -58,7 +58,7 @@ func unitExited(e *entry, o *occurrence) bool {
 }
 
 // otherUnits are units that hold a kubelet under another name.
-var otherUnits = []string{"k3s", "rke2-server", "rke2-agent", "kubelite", "k0s", "hyperkube", "kubelet"}
+var otherUnits = []string{"k3s", "rke2-server", "rke2-agent", "kubelite", "k0s", "hyperkube", "kubelet", "origin-node", "atomic-openshift-node"}
 
 func otherUnitExited(e *entry, o *occurrence) bool {
 	for _, u := range otherUnits {

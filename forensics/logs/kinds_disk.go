@@ -147,6 +147,7 @@ func diskMessages() []message {
 			kind: KindImagePullFailed, lane: LaneDisk, words: "image could not be pulled",
 			rules: []rule{
 				{start: "Failed to pull image", fill: imagePull},
+				{event: "ErrImageNeverPull", fill: eventOfNeverPull},
 				{start: "PullImage \"", has: "from image service failed", fill: imagePull},
 				{start: "PullImage from image service failed", fill: imagePull},
 				{start: "PullImage \"", has: " failed", find: []string{"PullImage "}, fill: imagePull, runtime: true}, // containerd

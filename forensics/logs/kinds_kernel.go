@@ -25,6 +25,7 @@ const (
 	kindKernelMemcg         Kind = "kernel-memcg-exhausted" // `SLUB: Unable to allocate memory … cache: …(N:kubepods…)`
 	kindKernelLockup        Kind = "kernel-lockup"          // soft lockup, RCU stall, NMI watchdog; Process, Number seconds
 	kindKernelStallLength   Kind = "kernel-stall-length"    // `(detected by 2, t=21003 jiffies, g=…`, of the RCU stall above; Number seconds, at least
+	kindKernelPanic         Kind = "kernel-panic"           // `Kernel panic - not syncing: …`; Reason
 	kindKernelNetdev        Kind = "kernel-netdev-held"     // `unregister_netdevice: waiting for X to become free`; Device
 	kindKernelConntrack     Kind = "kernel-conntrack-full"  // `nf_conntrack: table full, dropping packet`
 	KindKernelThinPool      Kind = "kernel-thin-pool-full"  // device mapper: out of data space; Device
@@ -248,6 +249,10 @@ func kernelMessages() []message {
 				{has: "(detected by ", err: " jiffies", fill: stallLength},
 				{has: "(t=", err: " jiffies g=", find: []string{" jiffies g="}, fill: stallLength},
 			},
+		},
+		{
+			kind: kindKernelPanic, lane: LaneKernel, words: "the kernel panicked",
+			rules: []rule{{has: "Kernel panic - not syncing: ", fill: wholeMessage}},
 		},
 		{
 			kind: kindKernelNetdev, lane: LaneKernel, words: "network device is not released",

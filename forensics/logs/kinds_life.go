@@ -64,6 +64,7 @@ func lifeMessages() []message {
 			rules: []rule{
 				{start: "kubelet.service: ", has: "ain process exited", fill: unitExited},
 				{has: ".service: Main process exited", fill: otherUnitExited},
+				{has: ".service: main process exited", fill: otherUnitExited}, // systemd before 230
 			},
 		},
 		{

@@ -33,6 +33,7 @@ func limitMessages() []message {
 				{has: "certificate has expired or is not yet valid", fill: certTrouble},
 				{has: "bootstrap client certificate", err: "expired", fill: trouble},
 				{start: "The currently active client certificate has expired", fill: trouble},
+				{event: "CertificateExpired"}, // a row that internal/kubectl has read of what kubeadm prints
 			},
 		},
 		{
@@ -50,6 +51,7 @@ func limitMessages() []message {
 				{start: "failed to update lease", fill: apiTrouble},
 				{start: "failed to update node lease", fill: apiTrouble}, // 1.13 to 1.17
 				{start: "Failed to ensure lease exists", fill: apiTrouble},
+				{start: "failed to ensure lease exists", fill: apiTrouble}, // before 1.27
 				{start: "failed to ensure node lease exists", fill: apiTrouble},
 				{start: "Unable to register node ", has: "with API server", fill: apiTrouble},
 				{start: "Failed to get status for pod", err: "dial tcp ", fill: apiTrouble},

@@ -193,7 +193,8 @@ func program(tag string) string {
 	tag = strings.TrimSuffix(tag[strings.LastIndexByte(tag, '/')+1:], ".service")
 	switch tag {
 	case "k3s", "k3s-agent", "k3s-server", "rke2", "rke2-agent", "rke2-server", "kubelite", "hyperkube", "k0s", "k0sworker", "k0scontroller",
-		"kubenswrapper": // which OpenShift starts the kubelet with
+		"kubenswrapper",                        // which OpenShift starts the kubelet with
+		"origin-node", "atomic-openshift-node": // and did up to 3.11
 		return "kubelet"
 	case "sh", "bash", "dash": // a script that starts another program: what that writes tells which
 		return ""

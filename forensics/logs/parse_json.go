@@ -99,7 +99,7 @@ func (p *lineParser) journal(e *entry, s *shape, record *entry, at string) strin
 
 // KubeletUnits are the systemd services that run a kubelet.
 var KubeletUnits = []string{
-	"kubelet", "k3s", "k3s-agent", "rke2-server", "rke2-agent", "k0sworker", "k0scontroller", "hyperkube",
+	"kubelet", "k3s", "k3s-agent", "rke2-server", "rke2-agent", "k0sworker", "k0scontroller", "hyperkube", "origin-node", "atomic-openshift-node",
 	"snap.microk8s.daemon-kubelite", "snap.microk8s.daemon-kubelet", "snap.kubelet-eks.daemon",
 }
 

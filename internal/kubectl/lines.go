@@ -25,6 +25,12 @@ func Lines(text []byte, saved time.Time) (lines, objects, shown []byte) {
 			n = p.yamlCondition(i)
 		}
 		if n == 0 {
+			n = p.certificate(i)
+		}
+		if n == 0 {
+			n = p.record(i)
+		}
+		if n == 0 {
 			n = p.event(i)
 		}
 		if n == 0 {
@@ -34,6 +40,7 @@ func Lines(text []byte, saved time.Time) (lines, objects, shown []byte) {
 		}
 		i += n
 	}
+	p.overRecords()
 	p.complete()
 	shown = p.shown()
 	if len(p.events) == 0 && len(p.objects) == 0 && shown == nil {
@@ -50,7 +57,7 @@ func Lines(text []byte, saved time.Time) (lines, objects, shown []byte) {
 
 // mayHold says quickly of most texts that there is nothing of it.
 func mayHold(text string) bool {
-	for _, word := range []string{"Warning", "Normal", "NotReady", "NodeStatusUnknown", "apiVersion", "LastTransitionTime", "Pressure", "Terminating"} {
+	for _, word := range []string{"Warning", "Normal", "NotReady", "NodeStatusUnknown", "apiVersion", "LastTransitionTime", "Pressure", "Terminating", "<invalid>", "low on resource: "} {
 		if strings.Contains(text, word) {
 			return true
 		}
@@ -73,6 +80,7 @@ type page struct {
 	namespace string      // of the command line
 	node      string      // of the command line
 	failed    int         // texts that were no YAML
+	well      []string    // resources that conditions say the node has enough of
 }
 
 // found is an event at a line; described is the index of what was described there, -1 where that is nothing.
@@ -315,6 +323,8 @@ var (
 	conditionRow = pattern.New(`^\s*(Ready|DiskPressure|MemoryPressure|PIDPressure)\s+(True|False|Unknown)\s+(` + date + `)\s+(` + date + `)\s+(\w+)\s+(.*)$`)
 	// nodeRow is one of "get nodes": NAME STATUS ROLES AGE VERSION. Old ones have no ROLES.
 	nodeRow = pattern.New(`^\s*([a-z0-9][\w.-]*)\s+(NotReady)(?:,\S+)?\s+(?:\S+\s+)?(?:\d+[smhdy])+\s+v1\.\d+\.\d+`)
+	// readyRow is one of a node that is ready. Of a list that is watched ("get nodes -w"), the last row of a node tells.
+	readyRow = pattern.New(`^\s*([a-z0-9][\w.-]*)\s+Ready(?:,\S+)?\s+(?:\S+\s+)?(?:\d+[smhdy])+\s+v1\.\d+\.\d+`)
 	// notReady is what people quote of such a row: its reason and its message.
 	notReady = pattern.New("(?:^|[\\s\"'`|])KubeletNotReady[|\\s]+(\\[?(?:PLEG is not healthy: pleg was last seen active \\d|container runtime is down|runtime network not ready: )[^`|]*)")
 	// readyAgain is that of a node that is ready.
@@ -341,11 +351,18 @@ func condition(line, node string) (Event, bool) {
 	return inTrouble(node, m[1], m[2], m[5], m[6], since.UTC(), beat.UTC())
 }
 
-// ready takes back what a quoted condition said before, once one without a time says that the node is ready.
+// ready takes back what a quoted condition, or a row of the node, said before, once one without a time says that the node is ready.
 func (p *page) ready(line string) {
-	if len(line) <= maxRow && !conditionRow.MatchString(line) && readyAgain.MatchString(line) {
-		p.events = slices.DeleteFunc(p.events, func(f found) bool { return f.Reason == "NodeNotReady" && f.Name == "" && f.First.IsZero() })
+	if len(line) > maxRow || !strings.Contains(line, "Ready") || conditionRow.MatchString(line) {
+		return
 	}
+	node := ""
+	if m := readyRow.FindStringSubmatch(line); m != nil {
+		node = m[1]
+	} else if !readyAgain.MatchString(line) {
+		return
+	}
+	p.events = slices.DeleteFunc(p.events, func(f found) bool { return f.Reason == "NodeNotReady" && f.Name == node && f.First.IsZero() })
 }
 
 // inTrouble is false for a condition of a node that is well.

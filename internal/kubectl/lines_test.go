@@ -178,14 +178,17 @@ func TestNodes(t *testing.T) {
 		text string
 		want []string
 	}{
-		"not ready":    {"Name: n-1\nRoles: <none>\n" + row("Ready", "False", "KubeletNotReady", "cni plugin not initialized"), []string{"NodeNotReady n-1 kubelet cni plugin not initialized"}},
-		"unknown":      {"Name: n-1\nRoles: <none>\n" + row("Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status."), []string{"NodeNotReady n-1 node-controller Kubelet stopped posting node status."}},
-		"pressure":     {"Name: n-1\nRoles: <none>\n" + row("DiskPressure", "True", "KubeletHasDiskPressure", "kubelet has disk pressure"), []string{"KubeletHasDiskPressure n-1 kubelet kubelet has disk pressure"}},
-		"well":         {"Name: n-1\nRoles: <none>\n" + row("Ready", "True", "KubeletReady", "kubelet is posting ready status") + row("DiskPressure", "False", "KubeletHasNoDiskPressure", "x"), nil},
-		"of a pod":     {"Name: p\nNamespace: x\nConditions:\n  Type              Status\n  Ready             False\n", nil},
-		"a table":      {"NAME   STATUS     ROLES    AGE    VERSION\nn-1    Ready      <none>   1d     v1.29.3\nn-2    NotReady,SchedulingDisabled   worker   1d2h   v1.29.3\n", []string{"NodeNotReady n-2 kubelet "}},
-		"an old table": {"NAME      STATUS     AGE       VERSION\nn-2       NotReady   1d        v1.6.4\n", []string{"NodeNotReady n-2 kubelet "}},
-		"prose":        {"The node n-2 is NotReady since the upgrade to v1.29.3. Warning FailedMount appears 3 times a day.\n", nil},
+		"not ready":                     {"Name: n-1\nRoles: <none>\n" + row("Ready", "False", "KubeletNotReady", "cni plugin not initialized"), []string{"NodeNotReady n-1 kubelet cni plugin not initialized"}},
+		"unknown":                       {"Name: n-1\nRoles: <none>\n" + row("Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status."), []string{"NodeNotReady n-1 node-controller Kubelet stopped posting node status."}},
+		"pressure":                      {"Name: n-1\nRoles: <none>\n" + row("DiskPressure", "True", "KubeletHasDiskPressure", "kubelet has disk pressure"), []string{"KubeletHasDiskPressure n-1 kubelet kubelet has disk pressure"}},
+		"well":                          {"Name: n-1\nRoles: <none>\n" + row("Ready", "True", "KubeletReady", "kubelet is posting ready status") + row("DiskPressure", "False", "KubeletHasNoDiskPressure", "x"), nil},
+		"of a pod":                      {"Name: p\nNamespace: x\nConditions:\n  Type              Status\n  Ready             False\n", nil},
+		"a table":                       {"NAME   STATUS     ROLES    AGE    VERSION\nn-1    Ready      <none>   1d     v1.29.3\nn-2    NotReady,SchedulingDisabled   worker   1d2h   v1.29.3\n", []string{"NodeNotReady n-2 kubelet "}},
+		"an old table":                  {"NAME      STATUS     AGE       VERSION\nn-2       NotReady   1d        v1.6.4\n", []string{"NodeNotReady n-2 kubelet "}},
+		"watched, ready at the end":     {"n-1   Ready   worker   1d   v1.25.8\nn-1   NotReady,SchedulingDisabled   worker   1d   v1.25.8\nn-1   Ready,SchedulingDisabled   worker   1d   v1.26.5\n", nil},
+		"watched, another is ready":     {"n-1   NotReady   worker   1d   v1.25.8\nn-2   Ready   worker   1d   v1.25.8\n", []string{"NodeNotReady n-1 kubelet "}},
+		"watched, not ready at the end": {"n-1   NotReady   worker   1d   v1.25.8\nn-1   Ready   worker   1d   v1.25.8\nn-1   NotReady   worker   1d   v1.25.8\n", []string{"NodeNotReady n-1 kubelet "}},
+		"prose":                         {"The node n-2 is NotReady since the upgrade to v1.29.3. Warning FailedMount appears 3 times a day.\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var have []string
@@ -194,6 +197,34 @@ func TestNodes(t *testing.T) {
 				if !e.First.IsZero() && !e.First.Equal(since) {
 					t.Errorf("since %s", e.First)
 				}
+			}
+			if diff := cmp.Diff(c.want, have); diff != "" {
+				t.Errorf("-want +have\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRecords has rows and records without a time, and what takes them back.
+func TestRecords(t *testing.T) {
+	const heading = "CERTIFICATE                EXPIRES                  RESIDUAL TIME   CERTIFICATE AUTHORITY   EXTERNALLY MANAGED\n"
+	const status = "Status:         Failed\nReason:         Evicted\nMessage:        The node was low on resource: inodes.\n"
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"a certificate":          {heading + "apiserver   Mar 03, 2022 10:16 UTC   <invalid>       ca      no\nca   Mar 01, 2031 10:16 UTC   8y              no\n", []string{"CertificateExpired apiserver expired on Mar 03, 2022 10:16 UTC"}},
+		"one that is renewed":    {heading + "apiserver   Mar 03, 2022 10:16 UTC   <invalid>       ca      no\napiserver   Mar 09, 2023 10:16 UTC   364d            ca      no\n", nil},
+		"an age that is invalid": {"LAST SEEN   TYPE   REASON   OBJECT   MESSAGE\n<invalid>   Normal   Pulled   pod/a   x\n", nil},
+		"evicted, described":     {status, []string{"Evicted The node was low on resource: inodes."}},
+		"evicted, in YAML":       {"status:\n  message: 'The node was low on resource: ephemeral-storage. Threshold quantity: 8585029837,\n    available: 7911560Ki. '\n  phase: Failed\n  reason: Evicted\n", []string{"Evicted The node was low on resource: ephemeral-storage. Threshold quantity: 8585029837,"}},
+		"evicted, and over":      {status + "Conditions:\n  DiskPressure     False   Tue, 12 Sep 2023 12:40:29 +0000   Wed, 06 Sep 2023 03:22:50 +0000   KubeletHasNoDiskPressure     x\n", nil},
+		"an alert":               {"annotations:\n  message: 'The node was low on resource: ephemeral-storage.'\n  severity: page\n", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var have []string
+			for _, e := range events(t, c.text) {
+				have = append(have, e.Reason+" "+e.Message)
 			}
 			if diff := cmp.Diff(c.want, have); diff != "" {
 				t.Errorf("-want +have\n%s", diff)

@@ -73,6 +73,11 @@ func (s *pressure) Disk() bool {
 	})
 }
 
+// OnlyPIDs says whether the pressure is on process ids, and on nothing else.
+func (s *pressure) OnlyPIDs() bool {
+	return s != nil && len(s.resources) == 1 && s.resources[0] == "pids"
+}
+
 // longPressure is longer than what reclaiming or one eviction needs to end a pressure.
 const longPressure = 5 * time.Minute
 

@@ -1,0 +1,73 @@
+package kubectl
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
+)
+
+var (
+	// certificateRow is one of "kubeadm certs check-expiration": CERTIFICATE EXPIRES RESIDUAL TIME [CERTIFICATE AUTHORITY] EXTERNALLY MANAGED.
+	certificateRow = pattern.New(`^\s*([a-z][\w.-]*)\s+([A-Z][a-z]{2} \d\d, \d{4} \d\d:\d\d [A-Z]{3,4})\s+(<invalid>|\d+[a-z]\w*)\s`)
+	// lowOn is the message of the status of a pod that was evicted, in a description or in YAML.
+	lowOn = pattern.New(`^\s*[Mm]essage:\s+['"]?(?:Pod )?(The node was low on resource: [^'"]*)`)
+	// evicted is the reason beside it.
+	evicted = pattern.New(`^\s*[Rr]eason:\s+Evicted\s*$`)
+	// withoutPressure is a condition of a node that is well.
+	withoutPressure = pattern.New(`^\s*(Disk|Memory|PID)Pressure\s+False\s`)
+)
+
+// certificate takes a row of kubeadm's table of certificates: one that has expired is an event. A later row of the same certificate tells more.
+func (p *page) certificate(i int) int {
+	m := certificateRow.FindStringSubmatch(p.lines[i])
+	if m == nil {
+		return 0
+	}
+	p.events = slices.DeleteFunc(p.events, func(f found) bool { return f.Reason == certificateExpired && f.Name == m[1] })
+	if m[3] != "<invalid>" {
+		return 0
+	}
+	e := Event{Type: "Warning", Reason: certificateExpired, Message: m[1] + " expired on " + m[2], Kind: "Certificate", Name: m[1], Component: "kubeadm", Count: 1}
+	p.events = append(p.events, found{e, i, -1})
+	p.lines[i] = ""
+	return 1
+}
+
+const certificateExpired = "CertificateExpired"
+
+// nearReason is how many lines stand between the message and the reason of a status, of which long ones are folded.
+const nearReason = 4
+
+// record takes the message of the status of a pod that was evicted since the node was low on a resource. It has no time: what says that the
+// node is well takes it back.
+func (p *page) record(i int) int {
+	if m := withoutPressure.FindStringSubmatch(p.lines[i]); m != nil {
+		p.well = append(p.well, m[1])
+	}
+	m := lowOn.FindStringSubmatch(p.lines[i])
+	if m == nil || len(p.lines[i]) > maxRow || !slices.ContainsFunc(p.lines[max(i-nearReason, 0):min(i+nearReason+1, len(p.lines))], evicted.MatchString) {
+		return 0
+	}
+	e := Event{Type: "Warning", Reason: "Evicted", Message: strings.TrimSpace(m[1]), Component: "kubelet", Count: 1}
+	p.events = append(p.events, found{e, i, len(p.sections) - 1})
+	p.lines[i] = ""
+	return 1
+}
+
+// overRecords takes back records of evictions for a resource that the node is no longer short of.
+func (p *page) overRecords() {
+	p.events = slices.DeleteFunc(p.events, func(f found) bool {
+		if f.Reason != "Evicted" || !f.First.IsZero() {
+			return false
+		}
+		kind := "Disk"
+		switch {
+		case strings.Contains(f.Message, "resource: memory"), strings.Contains(f.Message, "resource: [Memory"):
+			kind = "Memory"
+		case strings.Contains(f.Message, "resource: pids"):
+			kind = "PID"
+		}
+		return slices.Contains(p.well, kind)
+	})
+}
