@@ -25,7 +25,8 @@ The modules that start once the runtime is up (initializeRuntimeDependentModules
 is not ready.
 
 Evidence: a goroutine with app.run, app.RunKubelet or initializeRuntimeDependentModules on its stack. It has waited for at
-least a minute in a system call, for a lock, a child process or an answer. Goroutine 1 idle in app.run itself is normal.
+least a minute in a system call, for a lock, a child process or an answer. Goroutine 1 idle in app.run itself is normal. Of a stack that
+was cut, goroutine 1 in cAdvisor's statfs is enough.
 Waiting for the API server to sign the kubelet's first certificate is only a warning.
 
 Known functions:` + stall.DocOf(startSites()),
@@ -33,6 +34,9 @@ Known functions:` + stall.DocOf(startSites()),
 	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
 	Run: func(p *forensics.Pass) {
 		list := stall.All(p, "kubelet/app.run", "kubelet/app.RunKubelet", "kubelet.(*Kubelet).initializeRuntimeDependentModules")
+		if len(list) == 0 {
+			list = mainInStatfs(p)
+		}
 		if len(list) == 0 {
 			return
 		}
@@ -48,10 +52,31 @@ Known functions:` + stall.DocOf(startSites()),
 	},
 }
 
+// mainInStatfs is goroutine 1, which starts the kubelet and is idle later, in disk statistics, where somebody has cut off the stack above
+// that. A program that a signal ends prints no ages of calls that are younger than the last garbage collection; this call returns at once.
+func mainInStatfs(p *forensics.Pass) (list []stall.Goroutine) {
+	for s := range stall.Stacks(p) {
+		if s.Goroutine.ID != 1 || !stall.HasFrame(s.Goroutine, statfsFrames...) || stall.HasFrame(s.Goroutine, "main.main") {
+			continue
+		}
+		t, ok := stall.Stalled(p, s)
+		if !ok && t.Wait.Kind == stall.WaitFile && s.Of.Form == "crash" && s.Goroutine.State == "syscall" {
+			t.Why, ok = "a signal ended the kubelet in this call, which normally returns at once", true
+		}
+		if ok {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// statfsFrames are the functions of cAdvisor's disk statistics.
+var statfsFrames = []string{"cadvisor/fs.getVfsStats", "cadvisor/fs.(*RealFsInfo).GetGlobalFsInfo", "cadvisor/fs.(*RealFsInfo).GetFsInfoForPath"}
+
 // startPart names the part of the start that is blocked.
 func startPart(t stall.Goroutine) string {
 	switch {
-	case stall.HasFrame(t.Goroutine, "cadvisor/fs.getVfsStats", "cadvisor/fs.(*RealFsInfo).GetGlobalFsInfo", "cadvisor/fs.(*RealFsInfo).GetFsInfoForPath"):
+	case stall.HasFrame(t.Goroutine, statfsFrames...):
 		return "disk statistics"
 	case stall.HasFrame(t.Goroutine, "bootstrap.LoadClientCert"):
 		return "client certificate"

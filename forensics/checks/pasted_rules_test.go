@@ -73,6 +73,12 @@ func TestRulesOfPastedEvidence(t *testing.T) {
 		{"a record of an eviction for memory", "  message: 'The node was low on resource: memory. '\n  reason: Evicted\n", nil, []string{"disk-pressure"}},
 		{"deletions of the pod garbage collector without their rule", `I1120 10:02:45.530044       1 gc_controller.go:337] "PodGC is force deleting Pod" pod="shop/cart-1"` + "\n", []string{"pod-podgc: Pod shop/cart-1 was deleted by pod garbage collection: their node may not exist"}, nil},
 		{"deletions of the pod garbage collector by its threshold", `I1120 10:02:45.510044       1 gc_controller.go:161] "Garbage collecting pods" numPods=1` + "\n" + `I1120 10:02:45.530044       1 gc_controller.go:337] "PodGC is force deleting Pod" pod="shop/cart-1"` + "\n", []string{"pod-podgc: Terminated pods"}, []string{"may not exist"}},
+		{"a cgroup that systemd does not remove", undeletedSlice, []string{"pod-cgroup-leftover: Cgroup of pod " + uid + " cannot be deleted"}, nil},
+		{"a cgroup that was not deleted once", undeletedCgroup(1), nil, []string{"pod-cgroup-leftover"}},
+		{"the main goroutine in statfs, by a signal", "SIGABRT: abort\n\ngoroutine 1 gp=0xc0000061c0 m=9 mp=0xc000680808 [syscall]:\n" + statfsOfMain, []string{"kubelet-start-blocked: kubelet may be unable to finish starting"}, nil},
+		{"the main goroutine in statfs, at one moment", "goroutine 1 [syscall]:\n" + statfsOfMain, nil, []string{"kubelet-start-blocked"}},
+		{"the main goroutine in statfs for long", "goroutine 1 [syscall, 37 minutes]:\n" + statfsOfMain, []string{"kubelet-start-blocked: kubelet cannot finish starting"}, nil},
+		{"another goroutine in statfs, by a signal", "SIGABRT: abort\n\ngoroutine 71 gp=0xc0000061c0 m=9 mp=0xc000680808 [syscall]:\n" + statfsOfMain, nil, []string{"kubelet-start-blocked"}},
 		{"certificates that were renewed below", expired + renewed, []string{"was refused"}, []string{"has been refused"}},
 		{"certificates that were renewed above", renewed + expired, []string{"has been refused"}, nil},
 		{"a network that flannel does not make, by what repeats it", networkEcho + networkEcho + flannelExits, []string{"sandbox-create-failing: Network plugin cannot set up pods"}, nil},
@@ -101,6 +107,10 @@ func TestRulesOfPastedEvidence(t *testing.T) {
 }
 
 const (
+	undeletedSlice = `I1120 10:02:45.420991    1701 pod_container_manager_linux.go:210] "Failed to delete cgroup paths" cgroupName=["kubepods","burstable","pod` + uid +
+		`"] err="unable to destroy cgroup paths for cgroup [kubepods burstable pod` + uid + `] : Timed out while waiting for systemd to remove kubepods-burstable-pod1.slice"` + "\n"
+	statfsOfMain = "syscall.Syscall(0x89, 0xc0009a4120, 0xc00058b8a0, 0x0)\n\t/s.go:69 +0x25\nsyscall.Statfs({0xc000a1c0f0?, 0xc00058b8c0?}, 0xc00058b8a0)\n\t/z.go:1376 +0x78\n" +
+		"github.com/google/cadvisor/fs.getVfsStats({0xc000a1c0f0?, 0x5?})\n\t/fs.go:720 +0x5d\ngithub.com/google/cadvisor/fs.(*RealFsInfo).GetFsInfoForPath(0xc000c0a8d0, 0x0)\n\t/fs.go:446 +0x76f\n"
 	softLockup       = "[ 61.2] watchdog: BUG: soft lockup - CPU#2 stuck for 22s! [kworker/2:1:31877]\n"
 	imageRemovedLine = `I1120 02:10:44.301270    1210 image_gc_manager.go:375] "Removing image to free bytes" imageID="sha256:1c3d6ab0f26a" size=648112345` + "\n"
 )

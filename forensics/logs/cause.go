@@ -42,6 +42,8 @@ const (
 	// causeSilent: the kubelet does not report, says the controller.
 	causeSilent Cause = "silent"
 
+	// causeSlowSystemd: systemd has not removed a cgroup within the 30 s for which runc waits (libcontainer/cgroups/systemd, stopUnit).
+	causeSlowSystemd Cause = "slow-systemd"
 	// causePIDs: the process ids of the node are under pressure (pkg/kubelet/eviction, resource "pids").
 	causePIDs Cause = "pids"
 
@@ -110,6 +112,10 @@ func (e Event) Cause() Cause {
 	case KindPodSyncFailed:
 		if says("network is not ready") { // pkg/kubelet/kubelet.go, NetworkNotReadyErrorMsg: pods without hostNetwork wait
 			return causeNetwork
+		}
+	case KindCgroupDeleteFailed:
+		if says("waiting for systemd to remove") {
+			return causeSlowSystemd
 		}
 	case KindEvictionReclaiming, KindEvictionMustEvict, kindEvictionRelieved:
 		if e.Reason == "pids" {
