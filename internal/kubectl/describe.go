@@ -240,7 +240,7 @@ func (p *page) unscheduled() []Event {
 	last := map[string]Event{}
 	var names []string
 	for _, f := range p.events {
-		if f.Kind != "Pod" || f.Name == "" || f.Reason != "FailedScheduling" && f.Reason != "Scheduled" {
+		if f.Kind != "Pod" || f.Name == "" && f.described >= 0 || f.Reason != "FailedScheduling" && f.Reason != "Scheduled" {
 			continue
 		}
 		id := f.Namespace + "/" + f.Name
@@ -255,11 +255,15 @@ func (p *page) unscheduled() []Event {
 	var list []Event
 	for _, id := range names {
 		e := last[id]
-		bad := slices.ContainsFunc(troubled, func(taint string) bool { return strings.Contains(e.Message, taint) }) ||
-			strings.Contains(e.Message, "node.kubernetes.io/not-ready") && e.Last.Sub(e.First) >= joining
-		if e.Reason == "FailedScheduling" && bad && noNode.MatchString(e.Message) {
+		if e.Reason == "FailedScheduling" && inTroubledNode(e) && noNode.MatchString(e.Message) {
 			list = append(list, e)
 		}
 	}
 	return list
+}
+
+// inTroubledNode says whether a pod cannot be scheduled because a node is in trouble.
+func inTroubledNode(e Event) bool {
+	return slices.ContainsFunc(troubled, func(taint string) bool { return strings.Contains(e.Message, taint) }) ||
+		strings.Contains(e.Message, "node.kubernetes.io/not-ready") && e.Last.Sub(e.First) >= joining
 }

@@ -14,6 +14,8 @@ var (
 	lowOn = pattern.New(`^\s*[Mm]essage:\s+['"]?(?:Pod )?(The node was low on resource: [^'"]*)`)
 	// evicted is the reason beside it.
 	evicted = pattern.New(`^\s*[Rr]eason:\s+Evicted\s*$`)
+	// noNodeFor is the message of the condition PodScheduled, in YAML or alone.
+	noNodeFor = pattern.New(`^\s*(?:- )?(?:message:\s+)?['"]?(\d+/\d+ nodes are available: .*)$`)
 	// withoutPressure is a condition of a node that is well.
 	withoutPressure = pattern.New(`^\s*(Disk|Memory|PID)Pressure\s+False\s`)
 )
@@ -45,6 +47,9 @@ func (p *page) record(i int) int {
 	if m := withoutPressure.FindStringSubmatch(p.lines[i]); m != nil {
 		p.well = append(p.well, m[1])
 	}
+	if n := p.unschedulable(i); n > 0 {
+		return n
+	}
 	m := lowOn.FindStringSubmatch(p.lines[i])
 	if m == nil || len(p.lines[i]) > maxRow || !slices.ContainsFunc(p.lines[max(i-nearReason, 0):min(i+nearReason+1, len(p.lines))], evicted.MatchString) {
 		return 0
@@ -53,6 +58,27 @@ func (p *page) record(i int) int {
 	p.events = append(p.events, found{e, i, len(p.sections) - 1})
 	p.lines[i] = ""
 	return 1
+}
+
+// unschedulable takes why a pod fits on no node, without the pod.
+func (p *page) unschedulable(i int) int {
+	m := noNodeFor.FindStringSubmatch(p.lines[i])
+	if m == nil || len(p.lines[i]) > maxRow {
+		return 0
+	}
+	message, n := strings.TrimSpace(m[1]), 1
+	for ; i+n < len(p.lines) && n < nearReason && strings.HasPrefix(p.lines[i+n], "  ") && !yamlKey.MatchString(strings.TrimSpace(p.lines[i+n])); n++ {
+		message += " " + strings.TrimSpace(p.lines[i+n])
+	}
+	e := Event{Type: "Warning", Reason: "FailedScheduling", Message: strings.ReplaceAll(strings.TrimRight(message, `'"`), "''", "'"), Kind: "Pod", Component: "default-scheduler", Count: 1}
+	if !inTroubledNode(e) {
+		return 0
+	}
+	p.events = append(p.events, found{e, i, len(p.sections) - 1})
+	for k := range n {
+		p.lines[i+k] = ""
+	}
+	return n
 }
 
 // overRecords takes back records of evictions for a resource that the node is no longer short of.
