@@ -24,11 +24,11 @@ has renewed the certificates in a later line.`,
 	Run: func(p *forensics.Pass) {
 		logview.SawKubelet(p)
 		for _, i := range badCertificates(p) {
-			now := "A certificate has been refused as invalid"
+			now, then := "A certificate has been refused as invalid", "A certificate was refused as invalid"
 			if !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Origin != "kubeadm" }) {
-				now = "Certificates of the control plane have expired"
+				now, then = "Certificates of the control plane have expired", "Certificates of the control plane had expired"
 			}
-			f := i.Finding(p, now, "A certificate was refused as invalid")
+			f := i.Finding(p, now, then)
 			f.Effect = "kubelet cannot reach what it identifies"
 			f.Detail = findings.Sentences(f.Detail, "If the current time in the error is before the certificate's own, the clock of the node is wrong.")
 			if i.Grave() {

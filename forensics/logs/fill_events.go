@@ -134,9 +134,18 @@ func eventOfPressure(e *entry, o *occurrence) bool {
 	return true
 }
 
-// eventOfEviction reads "The node was low on resource: memory. …".
+// eventOfEviction reads "The node was low on resource: memory. …", and of a pod that came under pressure "The node had condition:
+// [DiskPressure]. ". Up to 1.8 the first named the condition, too.
 func eventOfEviction(e *entry, o *occurrence) bool {
-	o.Reason, o.Code = cut(strings.Trim(word(e.Message, "low on resource: ", " "), ". []"), maxName), ""
+	o.Code = ""
+	switch o.Reason = cut(strings.Trim(word(e.Message, "low on resource: ", " ")+word(e.Message, "had condition: ", " "), ". []"), maxName); o.Reason {
+	case "DiskPressure":
+		o.Reason = "ephemeral-storage"
+	case "MemoryPressure":
+		o.Reason = "memory"
+	case "PIDPressure":
+		o.Reason = "pids"
+	}
 	return true
 }
 

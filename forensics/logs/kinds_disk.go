@@ -113,7 +113,7 @@ func diskMessages() []message {
 		},
 		{
 			kind: KindEvictionEvicted, lane: LaneDisk, words: "pod evicted",
-			rules: append(ofManager(rule{start: "pod ", has: " is evicted successfully", fill: noCause}), rule{event: "Evicted", has: "The node was low on resource", fill: eventOfEviction}),
+			rules: append(ofManager(rule{start: "pod ", has: " is evicted successfully", fill: noCause}), rule{event: "Evicted", has: "The node was low on resource", fill: eventOfEviction}, rule{event: "Evicted", has: "The node had condition: ", fill: eventOfEviction}),
 		},
 		{
 			kind: KindEvictionFailed, lane: LaneDisk, words: "pod could not be evicted",

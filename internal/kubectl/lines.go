@@ -57,7 +57,7 @@ func Lines(text []byte, saved time.Time) (lines, objects, shown []byte) {
 
 // mayHold says quickly of most texts that there is nothing of it.
 func mayHold(text string) bool {
-	for _, word := range []string{"Warning", "Normal", "NotReady", "NodeStatusUnknown", "apiVersion", "LastTransitionTime", "Pressure", "Terminating", "<invalid>", "low on resource: ", "nodes are available: "} {
+	for _, word := range []string{"Warning", "Normal", "NotReady", "NodeStatusUnknown", "apiVersion", "LastTransitionTime", "Pressure", "Terminating", "<invalid>", "low on resource: ", "had condition: ", "nodes are available: "} {
 		if strings.Contains(text, word) {
 			return true
 		}

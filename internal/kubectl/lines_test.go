@@ -221,6 +221,7 @@ func TestRecords(t *testing.T) {
 		"an age that is invalid": {"LAST SEEN   TYPE   REASON   OBJECT   MESSAGE\n<invalid>   Normal   Pulled   pod/a   x\n", nil},
 		"evicted, described":     {status, []string{"Evicted The node was low on resource: inodes."}},
 		"evicted, in YAML":       {"status:\n  message: 'The node was low on resource: ephemeral-storage. Threshold quantity: 8585029837,\n    available: 7911560Ki. '\n  phase: Failed\n  reason: Evicted\n", []string{"Evicted The node was low on resource: ephemeral-storage. Threshold quantity: 8585029837,"}},
+		"evicted when it came":   {"message: 'Pod The node had condition: [DiskPressure]. '\nphase: Failed\nreason: Evicted\n", []string{"Evicted The node had condition: [DiskPressure]."}},
 		"evicted, and over":      {status + "Conditions:\n  DiskPressure     False   Tue, 12 Sep 2023 12:40:29 +0000   Wed, 06 Sep 2023 03:22:50 +0000   KubeletHasNoDiskPressure     x\n", nil},
 		"an alert":               {"annotations:\n  message: 'The node was low on resource: ephemeral-storage.'\n  severity: page\n", nil},
 	} {

@@ -11,7 +11,7 @@ var (
 	// certificateRow is one of "kubeadm certs check-expiration": CERTIFICATE EXPIRES RESIDUAL TIME [CERTIFICATE AUTHORITY] EXTERNALLY MANAGED.
 	certificateRow = pattern.New(`^\s*([a-z][\w.-]*)\s+([A-Z][a-z]{2} \d\d, \d{4} \d\d:\d\d [A-Z]{3,4})\s+(<invalid>|\d+[a-z]\w*)\s`)
 	// lowOn is the message of the status of a pod that was evicted, in a description or in YAML.
-	lowOn = pattern.New(`^\s*[Mm]essage:\s+['"]?(?:Pod )?(The node was low on resource: [^'"]*)`)
+	lowOn = pattern.New(`^\s*[Mm]essage:\s+['"]?(?:Pod )?(The node (?:was low on resource|had condition): [^'"]*)`)
 	// evicted is the reason beside it.
 	evicted = pattern.New(`^\s*[Rr]eason:\s+Evicted\s*$`)
 	// noNodeFor is the message of the condition PodScheduled, in YAML or alone.
@@ -89,9 +89,9 @@ func (p *page) overRecords() {
 		}
 		kind := "Disk"
 		switch {
-		case strings.Contains(f.Message, "resource: memory"), strings.Contains(f.Message, "resource: [Memory"):
+		case strings.Contains(f.Message, "resource: memory"), strings.Contains(f.Message, ": [Memory"):
 			kind = "Memory"
-		case strings.Contains(f.Message, "resource: pids"):
+		case strings.Contains(f.Message, "resource: pids"), strings.Contains(f.Message, ": [PID"):
 			kind = "PID"
 		}
 		return slices.Contains(p.well, kind)
