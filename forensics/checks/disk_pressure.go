@@ -68,14 +68,10 @@ ends it, or a condition DiskPressure that lasts for minutes.`,
 // fewInodesFinding is of a file system for which pods were evicted, by a threshold that is not known: for images, there is none by default
 // before 1.30.
 func fewInodesFinding(p *forensics.Pass, f eviction.FileSystem, list []logs.Event) forensics.Finding {
-	found := forensics.Finding{
-		Severity: forensics.Warning, Subject: diskview.Entity(f), Refs: append(logview.EventRefs(list...), diskview.Ref(f)), Confidence: forensics.Likely,
-		ConfidenceWhy: "df shows the inodes, and pods were evicted for want of them; the threshold is not known",
-		Title:         fmt.Sprintf("%s has %.1f %% of its inodes left, and pods were evicted for want of inodes", diskview.Label(diskview.State(p), f), 100*float64(f.InodesFree)/float64(f.Inodes)),
-		Effect:        "pods are evicted",
-		Remedies:      diskview.Remedies(p, f),
-	}
-	found.Detail = diskview.Fillers(p, f)
+	found := recordedFinding(list)
+	found.Subject, found.Refs, found.Remedies, found.Detail = diskview.Entity(f), append(found.Refs, diskview.Ref(f)), diskview.Remedies(p, f), diskview.Fillers(p, f)
+	found.Confidence, found.ConfidenceWhy = forensics.Likely, "df shows the inodes, and pods were evicted for want of them; the threshold is not known"
+	found.Title = fmt.Sprintf("%s has %.1f %% of its inodes left, and pods were evicted for want of inodes", diskview.Label(diskview.State(p), f), 100*float64(f.InodesFree)/float64(f.Inodes))
 	return found
 }
 
