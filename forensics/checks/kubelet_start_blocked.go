@@ -1,10 +1,14 @@
 package checks
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 )
 
 var startEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "start"}
@@ -25,8 +29,8 @@ The modules that start once the runtime is up (initializeRuntimeDependentModules
 is not ready.
 
 Evidence: a goroutine with app.run, app.RunKubelet or initializeRuntimeDependentModules on its stack. It has waited for at
-least a minute in a system call, for a lock, a child process or an answer. Goroutine 1 idle in app.run itself is normal. Of a stack that
-was cut, goroutine 1 in cAdvisor's statfs is enough.
+least a minute in a system call, for a lock, a child process or an answer. Goroutine 1 idle in app.run itself is normal. A system call
+of goroutine 1 counts without an age if a signal ended the kubelet in it, and where its callers are cut off if it is in cAdvisor's disk statistics.
 Waiting for the API server to sign the kubelet's first certificate is only a warning.
 
 Known functions:` + stall.DocOf(startSites()),
@@ -35,7 +39,7 @@ Known functions:` + stall.DocOf(startSites()),
 	Run: func(p *forensics.Pass) {
 		list := stall.All(p, "kubelet/app.run", "kubelet/app.RunKubelet", "kubelet.(*Kubelet).initializeRuntimeDependentModules")
 		if len(list) == 0 {
-			list = mainInStatfs(p)
+			list = cutStarts(p)
 		}
 		if len(list) == 0 {
 			return
@@ -52,31 +56,23 @@ Known functions:` + stall.DocOf(startSites()),
 	},
 }
 
-// mainInStatfs is goroutine 1, which starts the kubelet and is idle later, in disk statistics, where somebody has cut off the stack above
-// that. A program that a signal ends prints no ages of calls that are younger than the last garbage collection; this call returns at once.
-func mainInStatfs(p *forensics.Pass) (list []stall.Goroutine) {
-	for s := range stall.Stacks(p) {
-		if s.Goroutine.ID != 1 || !stall.HasFrame(s.Goroutine, statfsFrames...) || stall.HasFrame(s.Goroutine, "main.main") {
-			continue
-		}
-		t, ok := stall.Stalled(p, s)
-		if !ok && t.Wait.Kind == stall.WaitFile && s.Of.Form == "crash" && s.Goroutine.State == "syscall" {
-			t.Why, ok = "a signal ended the kubelet in this call, which normally returns at once", true
-		}
-		if ok {
-			list = append(list, t)
-		}
-	}
-	return list
+// cutStarts are main goroutines in cAdvisor's disk statistics, of which the callers are cut off. Who has cAdvisor for a module calls that there
+// when it starts; cAdvisor's own program is none of those.
+func cutStarts(p *forensics.Pass) []stall.Goroutine {
+	return slices.DeleteFunc(stall.All(p, diskStatistics...), func(t stall.Goroutine) bool {
+		return t.Goroutine.ID != 1 || !slices.ContainsFunc(t.Goroutine.Frames, func(f goroutines.Frame) bool {
+			return strings.Contains(f.File, "vendor/github.com/google/cadvisor/") || strings.Contains(f.File, "github.com/google/cadvisor@v")
+		})
+	})
 }
 
-// statfsFrames are the functions of cAdvisor's disk statistics.
-var statfsFrames = []string{"cadvisor/fs.getVfsStats", "cadvisor/fs.(*RealFsInfo).GetGlobalFsInfo", "cadvisor/fs.(*RealFsInfo).GetFsInfoForPath"}
+// diskStatistics are the functions of cAdvisor that read the size of file systems.
+var diskStatistics = []string{"cadvisor/fs.getVfsStats", "cadvisor/fs.(*RealFsInfo).GetGlobalFsInfo", "cadvisor/fs.(*RealFsInfo).GetFsInfoForPath"}
 
 // startPart names the part of the start that is blocked.
 func startPart(t stall.Goroutine) string {
 	switch {
-	case stall.HasFrame(t.Goroutine, statfsFrames...):
+	case stall.HasFrame(t.Goroutine, diskStatistics...):
 		return "disk statistics"
 	case stall.HasFrame(t.Goroutine, "bootstrap.LoadClientCert"):
 		return "client certificate"

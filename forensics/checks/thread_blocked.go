@@ -34,12 +34,13 @@ The kernel's own message about the thread ("blocked for more than 120 seconds") 
 kernel logs none about waits that a signal ends, such as those for NFS and FUSE.
 
 A goroutine dump alone shows such a wait, too. Other checks judge what the kubelet does on that stack. This one reports a
-goroutine of which the callers are cut off, if it provably has waited in a call on a file for at least a minute.
+goroutine of which the callers are cut off, if it provably has waited in a call on a file for at least a minute. Of other programs
+it reports one that has waited as long for a disk to write (fsync, fdatasync), if it serves no request.
 
 Kernel stacks and process lists in saved texts show that a thread waited, not for how long. Those that wait for a server are
 reported as likely, and other waits if three threads have them. Tasks that the kernel reported as hung are left to kernel-hung-task.`,
 	Severity: forensics.Warning,
-	Needs:    []forensics.Need{{forensics.SourceThreads, forensics.SourceGoroutines}},
+	Needs:    []forensics.Need{{forensics.SourceThreads, forensics.SourceGoroutines, forensics.SourceOtherGoroutines}},
 	Run: func(p *forensics.Pass) {
 		reportCutStacks(p)
 		reportSaved(p)
@@ -90,12 +91,17 @@ func reportCutStacks(p *forensics.Pass) {
 		part = fmt.Sprintf("%s file system calls", stall.Number(n))
 	}
 	who := "a program"
-	if p.Evidence.Dumps[list[0].Dump].Program == "kubelet" {
-		who = "kubelet"
+	cut := "The dump is cut: what called it is not known."
+	switch program := p.Evidence.Dumps[list[0].Dump].Program; program {
+	case "":
+	case "kubelet":
+		who = program
+	default:
+		who, part, cut = program, "a write to the disk", "It waits until the disk has what it wrote. What else writes to the same file waits behind it."
 	}
 	f := stall.Finding(p, list[0].Entity(), stall.Headline{Is: who + " is stuck", May: who + " may be stuck", Part: part, Effect: who + " is blocked in a file system"}, list, nil)
 	f.Severity, f.Because = forensics.Warning, nil
-	f.Detail = findings.Sentences(f.Detail, "The dump is cut: what called it is not known.")
+	f.Detail = findings.Sentences(f.Detail, cut)
 	p.Report(f)
 }
 

@@ -160,15 +160,22 @@ func (r *record) cutCRI() bool {
 
 const maxTag = 160
 
-// hasTag says whether b begins with "host ident: ".
+// hasTag says whether b begins with "host ident: " or "ident[pid]: ".
 func hasTag(b []byte) bool {
 	r := record{text: b}
 	r.cutTag()
 	return len(r.source) > 0
 }
 
-// cutTag takes "host ident[pid]: " off, or the "host app pid msgid - " of RFC 5424.
+// cutTag takes "host ident[pid]: " off, or the "host app pid msgid - " of RFC 5424. Of a line without a host it takes "ident[pid]: ".
 func (r *record) cutTag() {
+	if end := bytes.Index(r.text[:min(len(r.text), maxTag)], []byte("]: ")); end > 0 {
+		ident, pid, ok := bytes.Cut(r.text[:end], []byte("["))
+		if ok && len(ident) > 0 && bytes.IndexByte(ident, ' ') < 0 && len(pid) > 0 && digits(pid) {
+			r.source, r.text = r.text[:end+1], r.text[end+len("]: "):]
+			return
+		}
+	}
 	host := bytes.IndexByte(r.text, ' ')
 	if host <= 0 || host > maxTag || bytes.IndexByte(r.text[:host], ':') >= 0 {
 		return

@@ -22,6 +22,8 @@ func TestCutPrefix(t *testing.T) {
 		{"short-iso-precise", "2024-05-12T10:00:02.123456+02:00 node-1 kubelet[2588]: main.x()", "node-1 kubelet[2588]", "main.x()", 0, false},
 		{"short-full", "Sun 2024-05-12 10:00:02 CEST node-1 kubelet[2588]: main.x()", "node-1 kubelet[2588]", "main.x()", 0, false},
 		{"short-unix", "1715508002.123456 node-1 kubelet[2588]: main.x()", "node-1 kubelet[2588]", "main.x()", 0, false},
+		{"no host", "May 12 10:00:02 kubelet[2588]: goroutine 7 [select]:", "kubelet[2588]", "goroutine 7 [select]:", 0, false},
+		{"a clock and no host", "10:00:02 kubelet[2588]: main.x()", "kubelet[2588]", "main.x()", 0, false},
 		{"no pid", "May 12 10:00:02 node-1 kernel: main.x()", "node-1 kernel", "main.x()", 0, false},
 		{"empty message", "May 12 10:00:02 node-1 kubelet[2588]:", "node-1 kubelet[2588]", "", 0, false},
 		{"RFC 3164", "<30>May 12 10:00:02 node-1 kubelet[2588]: main.x()", "node-1 kubelet[2588]", "main.x()", 0, false},
@@ -48,6 +50,7 @@ func TestCutPrefix(t *testing.T) {
 	for _, line := range []string{
 		"", "9 @ 0x49014e 0x46c165", "4d63.com/gochecknoglobals.run(0x1)", "May we say", "May 12 at noon it was hot here", "2024-05-12",
 		"Running(0x1)", "I0512", "E0512 ab:cd", "<30>", "SIGABRT: abort", "PC=0x408b0c m=0 sigcode=0",
+		"10:00:02 goroutine 7 [select]:",
 	} {
 		if rec, ok := cutPrefix([]byte(line)); ok {
 			t.Errorf("%q: found a prefix: %q", line, rec.text)

@@ -166,7 +166,10 @@ func (t *textReader) gap(unit string, n int) {
 
 // isUnit says whether a source such as "node-1 kubelet[2588]" is of a unit.
 func isUnit(source, unit string) bool {
-	_, ident, _ := strings.Cut(source, " ")
+	_, ident, ok := strings.Cut(source, " ")
+	if !ok { // the host was cut off
+		ident = source
+	}
 	rest, ok := strings.CutPrefix(ident, unit)
 	return ok && (rest == "" || rest[0] == '[' || rest[0] == ' ')
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
@@ -64,6 +65,8 @@ func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 		t.Why = "the dump lacks this goroutine's first lines, and with them its state and age; this call normally returns at once"
 	case s.Goroutine.State == "" && !t.Wait.Kind.endsByItself():
 		t.Why = "this form of dump has no durations, but this call normally returns at once"
+	case t.Wait.Kind == WaitFile && endedInStart(s):
+		t.Why = "a signal ended the program while its main goroutine was in this call, which normally returns at once"
 	default:
 		return t, false
 	}
@@ -73,6 +76,14 @@ func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 		}
 	}
 	return t, true
+}
+
+// endedInStart says whether somebody has ended a program that was still in a call of its start: on goroutine 1. The dump prints no age where the
+// garbage collection, which begins to count, has not run since: the runtime does that every two minutes.
+func endedInStart(s Stack) bool {
+	signalled := s.Of.HasStates() && s.Of.Form != goroutines.FormDebug2 &&
+		(s.Of.Header == "" || strings.HasPrefix(s.Of.Header, "SIGABRT") || strings.HasPrefix(s.Of.Header, "SIGQUIT"))
+	return signalled && s.Goroutine.ID == 1 && s.Goroutine.State == "syscall"
 }
 
 // compared is what two dumps were compared by: what was read from memory has no arguments, but the whole stack.
