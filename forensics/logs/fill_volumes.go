@@ -349,13 +349,22 @@ func volumeOwnership(e *entry, o *occurrence) bool {
 // csiCall reads the error that a CSI driver logs before it answers the kubelet or a sidecar with it. What says that nothing is to be
 // done, or that the caller has made a mistake, is passed over. A driver that is stuck in a call has kinds of its own.
 func csiCall(e *entry, o *occurrence) bool {
-	_, text, _ := strings.Cut(e.Message+" "+e.Get("err"), "GRPC error: ")
+	_, text, ok := strings.Cut(errorOf(e), "rpc error: code = ")
+	if !ok {
+		return false
+	}
+	text = "rpc error: code = " + text
 	switch grpc := grpcCode(text); grpc {
 	case "Aborted":
 		o.Kind, o.Code = KindCSIAborted, grpc
 	case "DeadlineExceeded":
 		o.Kind, o.Code = KindCSIDeadline, grpc
 	case "Internal", "Unknown", "Unavailable", "ResourceExhausted", "FailedPrecondition", "PermissionDenied", "Unauthenticated":
+		o.Code = grpc
+	case "NotFound":
+		if !strings.Contains(text, "device path") { // a volume that is gone needs no more
+			return false
+		}
 		o.Code = grpc
 	default:
 		return false

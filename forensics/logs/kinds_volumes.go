@@ -224,7 +224,11 @@ func volumeMessages() []message {
 		},
 		{
 			kind: kindCSICallFailed, lane: LaneVolumes, words: "CSI driver answered with an error",
-			rules: []rule{{has: "GRPC error: rpc error: code = ", fill: csiCall}},
+			rules: []rule{
+				{has: "GRPC error: rpc error: code = ", fill: csiCall},
+				{start: "GRPC error", err: "rpc error: code = ", fill: csiCall},
+				{has: "/csi.v1.Node/", err: " with error: rpc error: code = ", fill: csiCall},
+			},
 		},
 		{
 			kind: KindCSIFailed, lane: LaneVolumes, words: "CSI driver returned an error",

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/cri"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // A layer is one way in which a line is wrapped or written.
@@ -122,6 +123,9 @@ func (p *lineParser) parse(lines ...string) (entry, shape) {
 			e.quoted(strings.TrimLeft(e.Message, " \t"), rest)
 		}
 	}
+	if e.Bare && e.Time.IsZero() {
+		p.tried(&e, &s)
+	}
 	p.name(&e, &s)
 	if year := e.Time.Year(); year < 1 || year > 9999 { // JSON has no such time (RFC 3339), nor has anybody logged then
 		e.Time = time.Time{}
@@ -147,6 +151,17 @@ func (e *entry) quoted(text string, rest []string) {
 		}
 	}
 	e.message(text, rest)
+}
+
+// tried takes the time of a quoted operation that failed from what it says of the next try: that is durationBeforeRetry later.
+func (p *lineParser) tried(e *entry, s *shape) {
+	_, next, ok := strings.Cut(e.Message, retryText)
+	if !ok {
+		return
+	}
+	if at, _, ok := goTime(clip(next)); ok {
+		s.stamp(e, at.Add(-time.Duration(seconds(word(next, "durationBeforeRetry ", ")"))*float64(time.Second))), true)
+	}
 }
 
 // maxRaw bounds what is kept of a line; a message that matters is a fraction of it.
@@ -271,11 +286,16 @@ func (p *lineParser) peel(e *entry, s *shape, text string) (string, bool) {
 		return p.dated(e, s, text)
 	case c == 'k' && (strings.HasPrefix(text, "kern ") || strings.HasPrefix(text, "kern: ")):
 		return p.decoded(e, s, text)
+	case s.depth == 0 && facility.MatchString(text):
+		return p.priority(e, s, text[strings.IndexByte(text, '<'):])
 	case (c == ' ' || 'a' <= c && c <= 'z') && s.depth == 0:
 		return tagged(e, s, strings.TrimLeft(text, " "))
 	}
 	return text, false
 }
+
+// facility is what syslog daemons can write before the number of a priority: "kern.alert <1> ".
+var facility = pattern.New(`^(?:kern|user|daemon|syslog|local\d|auth|authpriv|cron)\.(?:emerg|alert|crit|err|error|warn|warning|notice|info|debug) <\d{1,3}> ?`)
 
 // tagged takes "crio[1488]: " off a line whose date and host somebody has cut off. Only programs whose messages are known are taken for
 // such: prose has colons, too.

@@ -33,6 +33,9 @@ func (p *lineParser) json(e *entry, s *shape, text string) (string, bool) {
 	if record.Get("kind") == "Event" && s.depth == 0 && p.origin == "" { // what a container prints is not of the API
 		return "", p.event(e, s, text)
 	}
+	if payload := record.Get("jsonPayload"); payload != "" && s.depth == 0 && p.origin == "" {
+		return p.exported(e, s, &record, payload)
+	}
 	level := record.Get("level") // which klog does not write
 	switch {
 	case level == "" && record.Get("ts") != "" && record.Get("msg") != "":
@@ -43,6 +46,32 @@ func (p *lineParser) json(e *entry, s *shape, text string) (string, bool) {
 		return text, false
 	}
 	return e.Message, true
+}
+
+// exported reads an entry of Google Cloud Logging (LogEntry of its API): of a node's journal, or of the events of a cluster.
+func (p *lineParser) exported(e *entry, s *shape, record *entry, payload string) (string, bool) {
+	fields, ok := jsonFields(payload)
+	if !ok {
+		return "", false
+	}
+	inner := entry{Fields: fields}
+	if inner.Get("involvedObject") != "" && inner.Get("reason") != "" {
+		if inner.Get("kind") == "" { // which some tools leave out
+			payload = `{"kind":"Event",` + strings.TrimLeft(payload, "{ ")
+		}
+		return "", p.event(e, s, payload)
+	}
+	message, name := inner.Get("MESSAGE"), inner.Get("SYSLOG_IDENTIFIER")
+	if message == "" || name == "" {
+		return "", false
+	}
+	s.push(layerJournal)
+	if t, _, zoned := p.rfc3339(record.Get("timestamp")); !t.IsZero() {
+		s.stamp(e, t, zoned)
+	}
+	e.Origin = journalWriter(&inner, p.unit)
+	e.on(inner.Get("_HOSTNAME"), true)
+	return message, true
 }
 
 // levelled reads a record of logrus, as container runtimes can write it, or of another library. Of what is neither known to be a runtime's

@@ -15,7 +15,10 @@ func (p *lineParser) priority(e *entry, s *shape, text string) (string, bool) {
 		return text, false
 	}
 	e.Severity = severity(int(level & 7))
-	rest := text[n+2:]
+	rest := strings.TrimPrefix(text[n+2:], " ")
+	if rest == "" {
+		return text, false
+	}
 	if strings.HasPrefix(rest, "1 ") {
 		if inner, ok := p.rfc5424(e, s, rest[2:]); ok {
 			return inner, true
@@ -230,10 +233,10 @@ func (p *lineParser) numbered(e *entry, s *shape, text string) (string, bool) {
 		s.stamp(e, time.Unix(0, int64(since)).UTC(), true)
 		return p.tagged(e, s, text[end:])
 	}
-	for i := 8; i < min(len(text)-22, 40); i++ { // a date as a console has written it: "5/24/2018 4:45:11 PM E0524 …"
+	for i := 8; i < min(len(text)-22, 40); i++ { // a date as a console has written it: "5/24/2018 4:45:11 PM E0524 …", of which a copy may lack the TAB
 		if c := text[i-1]; !strings.ContainsRune("0123456789/:.,-+ APMTZ", rune(c)) {
 			break
-		} else if c == ' ' && isKlogHead(text[i:]) {
+		} else if (c == ' ' || c == 'M') && isKlogHead(text[i:]) {
 			s.push(layerStamped)
 			return text[i:], true
 		}

@@ -203,6 +203,9 @@ func (t mountTables) stacked(row mountRow) int {
 // toolError is "df: '/mnt': Stale file handle", "ls: cannot access '/mnt/x': Transport endpoint is not connected".
 var toolError = pattern.New(`^(?:[-\w]+: (?:line \d+: )?)?(?:/\S*/)?(df|ls|stat|cp|mv|cat|du|find|rm|cd|test|touch|mkdir|rsync|tar|head|tail|umount|mountpoint|findmnt|chown|chmod): (?:[^/'‘"“]*)['‘"“]?(/[^'’"”:]*)['’"”]?: (\S.*)$`)
 
+// bareError is the same where somebody has left out the name of the tool.
+var bareError = pattern.New(`^cannot (?:access|open|stat|statx|read|remove)[^/'‘"“]*['‘"“](/[^'’"”:]*)['’"”]: (\S.*)$`)
+
 // An errorReader finds what a tool says of a path of a file system that does not work.
 type errorReader struct {
 	to   *systemText
@@ -212,6 +215,12 @@ type errorReader struct {
 func (r *errorReader) line(s string, _ int) {
 	x := r.to
 	i := strings.Index(s, "/")
+	if strings.HasPrefix(s, "cannot ") && len(x.errors) < mostSaved {
+		if m := bareError.FindStringSubmatch(s); m != nil {
+			x.failed(r.name, m[1], m[2])
+		}
+		return
+	}
 	if i < 4 || strings.LastIndex(s[:i], ": ") < 2 || s[0] < '-' || !strings.Contains(s[i:], ": ") || len(x.errors) >= mostSaved || errno.Of(s[i:]) == "" {
 		return
 	}
@@ -219,9 +228,14 @@ func (r *errorReader) line(s string, _ int) {
 	if m == nil || strings.Contains(m[3], "`") { // a quotation in prose
 		return
 	}
-	switch code := errno.Of(m[3]); code {
+	x.failed(r.name, m[2], m[3])
+}
+
+// failed notes the error of a call on a path.
+func (x *systemText) failed(name, where, text string) {
+	switch code := errno.Of(text); code {
 	case "ESTALE", "ENOTCONN", "ESHUTDOWN", "EHOSTDOWN", "EIO":
-		x.errors = append(x.errors, pathError{path.Clean(m[2]), code, strings.TrimRight(m[3], ". ")})
-		x.saw(forensics.SourceHealth, r.name)
+		x.errors = append(x.errors, pathError{path.Clean(where), code, strings.TrimRight(text, ". ")})
+		x.saw(forensics.SourceHealth, name)
 	}
 }

@@ -82,6 +82,8 @@ func TestSystemTools(t *testing.T) {
 		{"df: an error", "df: " + volume + ": Stale file handle\n", []string{"mount   " + volume, "probe " + volume + " ESTALE"}},
 		{"df: an error, German", "df: '" + volume + "': Der Socket ist nicht verbunden\n", []string{"mount   " + volume, "probe " + volume + " ENOTCONN"}},
 		{"ls: an error below a mount", mountLine + "ls: cannot access '" + volume + "/dir': Stale file handle\n", []string{mounted, "probe " + volume + " ESTALE"}},
+		{"ls: its name left out", "cannot access '" + volume + "': Transport endpoint is not connected\n", []string{"mount   " + volume, "probe " + volume + " ENOTCONN"}},
+		{"the same in prose", "We cannot access '" + volume + "': Transport endpoint is not connected\ncannot access '/x': Permission denied\n", nil},
 		{"errors of files", "cat: /etc/shadow: Permission denied\nls: cannot access '/x': No such file or directory\n", nil},
 		{"an error, quoted in prose", "It says `df: /mnt/x: Stale file handle`.\n", nil},
 

@@ -25,6 +25,7 @@ func Clean(text []byte) []byte {
 		return nil
 	}
 	changed := decode(lines) || tests
+	changed = unframe(lines) || changed
 	changed = unprefix(lines) || changed
 	changed = broadcast(lines) || changed
 	changed = plugins(lines) || changed
@@ -114,11 +115,9 @@ func strip(lines []string) (changed bool) {
 		if fence.MatchString(text) || pager.MatchString(text) {
 			text = ""
 		}
-		if rest := strings.TrimLeft(text, " \t`"); strings.Contains(text[:len(text)-len(rest)], "`") && (begins(rest) || !isInline(rest)) {
-			text = strings.TrimRight(rest, "`")
-		}
+		text = unquote(text)
 		if m := marker.FindString(text); m != "" && !isYAML(lines, i) && (begins(text[len(m):]) || m[0] != ' ' && m[0] != '\t' || strings.Contains(m, "•")) {
-			text = text[len(m):]
+			text = unquote(text[len(m):])
 		}
 		rest := strings.TrimLeft(text, " \t")
 		switch blanks := text[:len(text)-len(rest)]; {
@@ -135,6 +134,15 @@ func strip(lines []string) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// unquote takes off the backticks around a line.
+func unquote(text string) string {
+	rest := strings.TrimLeft(text, " \t`")
+	if strings.Contains(text[:len(text)-len(rest)], "`") && (begins(rest) || !isInline(rest)) {
+		return strings.TrimRight(rest, "`")
+	}
+	return text
 }
 
 // isInline says whether a line that began with a backtick goes on behind the one that ends the quote: it is a sentence about the words.
@@ -222,7 +230,7 @@ var (
 	journalHead = pattern.New(`^[A-Z][a-z]{2} +\d{1,2} (?:\d{4} )?\d\d:\d\d:\d\d`)
 	isoHead     = pattern.New(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d`)
 	clockHead   = pattern.New(`^\d\d:\d\d:\d\d(?:[.,]\d+)? [\w.-]+ [\w.@/-]+(?:\[\d+\])?: `)
-	otherHead   = pattern.New(`^(?:\[ *\d+\.\d{6}\]|kern: +[a-z]+: \[\d{4}-|<\d+>|time=["\d]|level=[a-z]{4,7} |(?:INFO|WARN|ERRO|FATA)\[\d{4,}|\{"|goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[|SIG[A-Z]+: |panic: |fatal error: |created by )`)
+	otherHead   = pattern.New(`^(?:\[ *\d+\.\d{6}\]|kern: +[a-z]+: \[\d{4}-|<\d+>|time=["\d]|level=[a-z]{4,7} |(?:INFO|WARN|ERRO|FATA)\[\d{4,}|\d{1,2}/\d{1,2}/\d{4} \d{1,2}:\d\d:\d\d [AP]M\s*[IWEFD]\d{4} |\{"|goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[|SIG[A-Z]+: |panic: |fatal error: |created by )`)
 	foreignHead = pattern.New(`^(\d{0,2}[^\s\d]+) +(\d{1,2} \d\d:\d\d:\d\d)`)
 )
 

@@ -144,3 +144,21 @@ func TestWrappedTableOfEvents(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// A frame goes, and what was wrapped in it is put together.
+func TestFrames(t *testing.T) {
+	const mount, output = "│ Mounting command: mount                                                  │", "│ Output: mount: /mnt: busy.                                               │"
+	for _, test := range []struct{ name, text, want string }{
+		{
+			"between words", "│  Warning  FailedMount  3s  kubelet  MountVolume.SetUp failed for volume  │\n│ \"data\" : mount failed: exit status 32                                   │\n" + mount + "\n" + output + "\n",
+			" Warning  FailedMount  3s  kubelet  MountVolume.SetUp failed for volume \"data\" : mount failed: exit status 32\n\nMounting command: mount\nOutput: mount: /mnt: busy.\n",
+		},
+		{"within a word", "┃ MountVolume.SetUp failed for volume \"data\" : mount failed: exit stat ┃\n┃ us 32                                                                ┃\n", "MountVolume.SetUp failed for volume \"data\" : mount failed: exit status 32\n\n"},
+		{"rows of a table", "│ db-0   Pending   0/1   10.0.0.1   n-1 │\n│ db-1   Pending   0/1   10.0.0.2   n-1 │\n", "db-0   Pending   0/1   10.0.0.1   n-1\ndb-1   Pending   0/1   10.0.0.2   n-1\n"},
+		{"a tree", "sda    8:0\n└─sda1 8:1\n│ └─x 8:2\n", ""},
+	} {
+		if got := string(Clean([]byte(test.text))); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+}

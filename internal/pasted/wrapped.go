@@ -60,6 +60,62 @@ func tableWidth(lines []string) int {
 	return 0
 }
 
+// framed is a line in a frame, as k9s and other programs of a terminal draw them.
+var framed = pattern.New(`^[> \t]*[│┃║](.*)[│┃║][ \t\r]*$`)
+
+// ownLine begins a later line of the message of a mount.
+var ownLine = pattern.New(`^ *(?:Mounting (?:command|arguments)|Unmounting arguments|Output|mount|umount): `)
+
+// unframe takes the frame off lines, and puts together what was wrapped in it: a line ends where it has no room for the next word. Where all
+// lines but the last are full, they were wrapped within words. Copies differ by a blank or two.
+func unframe(lines []string) (changed bool) {
+	type group struct{ first, last int }
+	var wrapped []group
+	ragged := false
+	for i := 0; i < len(lines); {
+		text, width := inFrame(lines[i])
+		if width == 0 {
+			i++
+			continue
+		}
+		g := group{i, i}
+		for i++; i < len(lines); i++ {
+			next, room := inFrame(lines[i])
+			word, _, _ := strings.Cut(strings.TrimLeft(next, " "), " ")
+			end := len([]rune(text))
+			if max(room-width, width-room) > 2 || word == "" || end+1+len([]rune(word)) <= width || strings.Contains(next, "  ") ||
+				eventRow.MatchString(next) || ownLine.MatchString(next) || begins(next) {
+				break
+			}
+			g.last, ragged = i, ragged || end < width
+			lines[i-1], text = text, next
+		}
+		lines[i-1], changed = text, true
+		if g.last > g.first {
+			wrapped = append(wrapped, g)
+		}
+	}
+	between := ""
+	if ragged {
+		between = " "
+	}
+	for _, g := range wrapped {
+		lines[g.first] = strings.Join(lines[g.first:g.last+1], between)
+		clear(lines[g.first+1 : g.last+1])
+	}
+	return changed
+}
+
+// inFrame is what a line has in a frame, without the blanks around it, and how wide the frame is; 0 without a frame.
+func inFrame(line string) (text string, width int) {
+	m := framed.FindStringSubmatch(line)
+	if m == nil {
+		return "", 0
+	}
+	text = strings.TrimSuffix(strings.TrimPrefix(m[1], " "), " ")
+	return strings.TrimRight(text, " "), len([]rune(text))
+}
+
 // mostWrapped is how many lines a message that was wrapped between words takes at most.
 const mostWrapped = 40
 
