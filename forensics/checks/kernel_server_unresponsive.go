@@ -50,13 +50,16 @@ func lostServers(p *forensics.Pass) []incident.Incident {
 			events = logview.Events(p, kinds...)
 		}
 		subject := func(e logs.Event) forensics.Entity {
+			if noMonitor(e) {
+				return monitors
+			}
 			if m, ok := fsview.MountOf(p, e); ok {
 				return forensics.Entity{Kind: forensics.KindSuperblock, ID: m.Device}
 			}
 			return incident.Thing("server", e.Server)
 		}
 		spec := incident.Spec{Window: 10 * time.Minute, Subject: subject, Ended: func(server forensics.Entity) *time.Time {
-			return logview.Last(slices.DeleteFunc(logview.Events(p, logs.KindKernelNFSBack, logs.KindKernelCephBack), func(e logs.Event) bool { return subject(e) != server }))
+			return logview.Last(backOf(p, server, subject))
 		}}
 		list := spec.Find(p, events)
 		for n, i := range list {
@@ -76,6 +79,21 @@ func lostServers(p *forensics.Pass) []incident.Incident {
 	})
 }
 
+// monitors are all of a Ceph cluster: a client needs one, and goes from one to the next until one answers.
+var monitors = incident.Thing("server", "mon")
+
+// noMonitor says whether a message is about a monitor to which the client could not connect. That a connection was closed is usual.
+func noMonitor(e logs.Event) bool {
+	return e.Cause() == "no-connection" && strings.HasPrefix(e.Server, "mon")
+}
+
+// backOf are the messages that a server is back.
+func backOf(p *forensics.Pass, server forensics.Entity, subject func(logs.Event) forensics.Entity) []logs.Event {
+	return slices.DeleteFunc(logview.Events(p, logs.KindKernelNFSBack, logs.KindKernelCephBack), func(e logs.Event) bool {
+		return subject(e) != server && (server != monitors || !strings.HasPrefix(e.Server, "mon"))
+	})
+}
+
 // comesAndGoes says whether an NFS server has stopped responding again and again until the log's end, and came back each time, while the
 // kubelet's housekeeping took long: the server is slow. Without the kubelet's lines it may be a failover that is over.
 func comesAndGoes(p *forensics.Pass, i incident.Incident, window time.Duration) bool {
@@ -89,8 +107,7 @@ func comesAndGoes(p *forensics.Pass, i incident.Incident, window time.Duration) 
 // file that does not name the boot gives none.
 func isBack(p *forensics.Pass, i incident.Incident, subject func(logs.Event) forensics.Entity) bool {
 	down := lastLines(i.Events)
-	backs := slices.DeleteFunc(logview.Events(p, logs.KindKernelNFSBack, logs.KindKernelCephBack), func(e logs.Event) bool { return subject(e) != i.Subject })
-	back := lastLines(backs)
+	back := lastLines(backOf(p, i.Subject, subject))
 	for file, line := range down {
 		if back[file] <= line {
 			return false
@@ -115,6 +132,8 @@ func serverName(e logs.Event) string {
 	switch kind := string(e.Kind); {
 	case strings.HasPrefix(kind, "kernel-nfs"):
 		return "NFS server " + e.Server
+	case noMonitor(e):
+		return "Ceph cluster"
 	case strings.HasPrefix(kind, "kernel-ceph"):
 		return "Ceph daemon " + e.Server
 	}

@@ -30,7 +30,7 @@ is not ready.
 
 Evidence: a goroutine with app.run, app.RunKubelet or initializeRuntimeDependentModules on its stack. It has waited for at
 least a minute in a system call, for a lock, a child process or an answer. Goroutine 1 idle in app.run itself is normal. A system call
-of goroutine 1 counts without an age if a signal ended the kubelet in it, and where its callers are cut off if it is in cAdvisor's disk statistics.
+of goroutine 1 counts without an age if a signal ended the kubelet in it. Where its callers are cut off, it counts in cAdvisor's disk statistics.
 Waiting for the API server to sign the kubelet's first certificate is only a warning.
 
 Known functions:` + stall.DocOf(startSites()),
@@ -60,7 +60,9 @@ Known functions:` + stall.DocOf(startSites()),
 // when it starts; cAdvisor's own program is none of those.
 func cutStarts(p *forensics.Pass) []stall.Goroutine {
 	return slices.DeleteFunc(stall.All(p, diskStatistics...), func(t stall.Goroutine) bool {
-		return t.Goroutine.ID != 1 || !slices.ContainsFunc(t.Goroutine.Frames, func(f goroutines.Frame) bool {
+		frames := t.Goroutine.Frames
+		cut := strings.HasPrefix(frames[len(frames)-1].Func, "github.com/google/cadvisor/")
+		return t.Goroutine.ID != 1 || !cut || !slices.ContainsFunc(frames, func(f goroutines.Frame) bool {
 			return strings.Contains(f.File, "vendor/github.com/google/cadvisor/") || strings.Contains(f.File, "github.com/google/cadvisor@v")
 		})
 	})

@@ -121,6 +121,21 @@ func pidsShort(end string) string {
 	return "W1120 12:00:30.000000" + line + "W1120 12:00:50.000000" + line + "W1120 " + end + ".000000" + line
 }
 
+// TestMonitors has a Ceph client that looks for a monitor: it needs one.
+func TestMonitors(t *testing.T) {
+	const none = "[ 4870.107545] libceph: mon0 10.99.224.21:6789 connect error\n[ 4884.155752] libceph: mon1 10.100.170.14:6789 connect error\n"
+	for _, test := range []struct{ name, text, root string }{
+		{"none answers", none + "[ 4914.171956] libceph: mon2 10.111.184.2:6789 connect error\n", "kernel-server-unresponsive"},
+		{"another one answers", none + "[ 4914.171956] libceph: mon0 10.99.224.21:6789 connect error\n[ 4915.001] libceph: mon2 10.111.184.2:6789 session established\n", ""},
+		{"a few tries", none, ""},
+		{"connections were closed", strings.ReplaceAll(none, "connect error", "socket closed (con state OPEN)") + "[ 4914.171956] libceph: mon2 10.111.184.2:6789 socket closed (con state OPEN)\n", ""},
+	} {
+		if root := pastedRoot(t, test.text); root != test.root {
+			t.Errorf("%s: %q, want %q", test.name, root, test.root)
+		}
+	}
+}
+
 // slowServer is an NFS server that stops responding three times, with long rounds of housekeeping or without.
 func slowServer(long bool) string {
 	var b strings.Builder

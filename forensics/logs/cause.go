@@ -33,7 +33,7 @@ const (
 	// causeLockup and causeMemory: why the kernel has panicked (kernel/watchdog.c, kernel/rcu/tree_stall.h, mm/oom_kill.c).
 	causeLockup Cause = "lockup"
 	causeMemory Cause = "memory"
-	// causeNoConnection: the API server was not reached, or has a certificate that the kubelet does not trust. A watch that ends, as each
+	// causeNoConnection: a Ceph client could not connect to a daemon (net/ceph/messenger.c, "connect error"); the API server was not reached, or has a certificate that the kubelet does not trust. A watch that ends, as each
 	// does now and then, has another error.
 	causeNoConnection Cause = "no-connection"
 	// causePLEG and causeNetwork: why the kubelet has set its node to NotReady (pkg/kubelet/nodestatus/setters.go, ReadyCondition).
@@ -133,8 +133,11 @@ func (e Event) Cause() Cause {
 			return causeNoConnection
 		}
 	case KindKernelCephDown:
-		if says(" hung") {
+		switch {
+		case says(" hung"):
 			return causeHung
+		case says("connect error"):
+			return causeNoConnection
 		}
 	case KindContainerStopFailed, KindSandboxStopFailed: // a sandbox also waits for its network
 		if e.Code == "DeadlineExceeded" && e.Kind == KindContainerStopFailed || says("to be killed: wait container", "did not receive an exit event", "of kill - trying", "operation timeout") {
