@@ -58,6 +58,12 @@ func TestRulesOfPastedEvidence(t *testing.T) {
 		{"a driver that is gone after it had registered", driverRegisters("10:00:06", "csi.example.org") + driverMissing, []string{"has not been registered"}, nil},
 		{"a thin pool in the runtime's answer", `E1120 10:01:01.190215    1740 remote_runtime.go:92] RunPodSandbox from runtime service failed: rpc error: code = Unknown desc = error creating pod sandbox with name "k8s_a": devmapper: Thin Pool has 5833 free data blocks which is less than minimum required 7781 free data blocks` + "\n", []string{"kernel-io-error: Thin pool of the runtime has too few free blocks"}, nil},
 		{"a containerd of k3s that ends by itself", `time="2026-11-20T10:01:00Z" level=fatal msg="containerd exited: exit status 2"` + "\n", []string{"runtime-unresponsive"}, nil},
+		{"a program of Kubernetes that ended is no kubelet", `E1120 10:00:20.103811       1 run.go:74] "command failed" err="failed complete: too many open files"` + "\n", nil, []string{"kubelet"}},
+		{"a kubelet that ended by its configuration", `E1120 10:00:20.103811    3911 run.go:74] "command failed" err="failed to load kubelet config file, path: /var/lib/kubelet/config.yaml, error: x"` + "\n", []string{"kubelet-restarting"}, nil},
+		{"a crash of an application below an event of its pod", crash("example.com/shop/cart.(*Store).Get") + "Warning  BackOff  12s  kubelet  Back-off restarting failed container cart in pod cart-1\n", nil, []string{"kubelet-restarting"}},
+		{"a crash of kube-proxy", crash("k8s.io/kubernetes/pkg/proxy/iptables.(*Proxier).syncProxyRules") + orphanLine, nil, []string{"kubelet-restarting"}},
+		{"a crash of the kubelet", crash("k8s.io/kubernetes/pkg/volume/csi.(*csiMountMgr).SetUpAt") + orphanLine, []string{"kubelet-restarting"}, nil},
+		{"a crash in a library of Kubernetes, cut", crash("k8s.io/client-go/tools/cache.(*Reflector).Run") + orphanLine, []string{"kubelet-restarting"}, nil},
 		{"a containerd of k3s that is ended", `time="2026-11-20T10:01:00Z" level=info msg="containerd exited: signal: terminated"` + "\n", nil, []string{"runtime-unresponsive"}},
 		{"a task that waits for a frozen file system", hungIn("__sb_start_write+0x5f/0x70"), []string{"mount-frozen: A file system is frozen"}, nil},
 		{"a task that waits for a lock", hungIn("rwsem_down_write_slowpath+0x2ed/0x4a0"), []string{"kernel-hung-task"}, []string{"mount-frozen"}},
@@ -134,6 +140,12 @@ func TestMonitors(t *testing.T) {
 			t.Errorf("%s: %q, want %q", test.name, root, test.root)
 		}
 	}
+}
+
+// crash is what the Go runtime prints of a program in which a function uses a nil pointer.
+func crash(function string) string {
+	return "panic: runtime error: invalid memory address or nil pointer dereference\n[signal SIGSEGV: segmentation violation code=0x1 addr=0x18 pc=0x7c1f2a]\n\n" +
+		"goroutine 34 [running]:\n" + function + "(0x0, {0xc00021c0f0, 0x24})\n\t/src/x.go:41 +0x2a\ncreated by net/http.(*Server).Serve\n\t/usr/local/go/src/net/http/server.go:3086 +0x5cb\n\n"
 }
 
 // slowServer is an NFS server that stops responding three times, with long rounds of housekeeping or without.

@@ -89,6 +89,8 @@ type lineParser struct {
 	origin string
 	// unit is the service that the node's kubelet runs in, besides those of the usual names.
 	unit string
+	// crashed says that what crashed, in lines that name no writer, is no kubelet.
+	crashed bool
 }
 
 // parse understands an entry of one line, or of several of which the later ones belong to the message. The strings of
@@ -179,6 +181,8 @@ func (p *lineParser) name(e *entry, s *shape) {
 		e.Origin = fromContainer
 	}
 	switch {
+	case e.Origin == "" && (p.crashed && isRuntime(e.Message) || failedOther(e)):
+		e.Origin = fromContainer
 	case e.Origin == "" && (s.has(layerKmsg) || s.has(layerDmesg)):
 		e.Origin = "kernel"
 	case e.Origin == "" && (s.has(layerKlog) || s.has(layerKlogJSON)):
@@ -187,6 +191,12 @@ func (p *lineParser) name(e *entry, s *shape) {
 	if e.Origin == "kubelet" && isControllerSource(e.Source) { // one program with both, as k3s
 		e.Origin = "kube-controller-manager"
 	}
+}
+
+// failedOther says whether a program of Kubernetes ended that is no kubelet: all log the same words (k8s.io/component-base/cli/run.go), and
+// only the errors of the kubelet name it.
+func failedOther(e *entry) bool {
+	return e.Message == "command failed" && !strings.Contains(errorOf(e), "ubelet")
 }
 
 // isControllerSource knows source files of the controller manager that log about pods of a node.

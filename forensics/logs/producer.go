@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/compressed"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // A producer reads one source and hands out its lines in chunks, in order, to be scanned at the same time.
@@ -113,6 +114,7 @@ func (p *producer) split(ctx context.Context, in io.Reader) error {
 			if p.parser.origin == "" {
 				p.parser.origin = writtenBy(buf)
 			}
+			p.parser.crashed = crashedOther(buf)
 			p.settle(buf)
 		}
 		c := &chunk{text: buf, parser: p.parser, matcher: p.matcher, done: make(chan struct{}), unnumbered: p.skipped > 0 || p.maxRecords > 0}
@@ -182,6 +184,46 @@ func writtenBy(text []byte) string {
 	}
 	return ""
 }
+
+// crashedOther says whether all that crashed in a log are programs that are no kubelet, by their calls. Those of the kubelet are in
+// k8s.io/kubernetes; the libraries of others of k8s.io alone do not tell.
+func crashedOther(text []byte) bool {
+	other := false
+	for {
+		i := bytes.Index(text, []byte(" [running]:"))
+		if i < 0 {
+			return other
+		}
+		text = text[i:]
+		stack := text[:min(len(text), maxCrash)]
+		if end := otherGoroutine.FindIndex(stack); end != nil {
+			stack = stack[:end[0]]
+		}
+		switch {
+		case bytes.Contains(stack, []byte("k8s.io/kubernetes/")):
+			if bytes.Contains(stack, []byte("kubelet")) || !otherComponent.Match(stack) {
+				return false
+			}
+			other = true
+		case bytes.Contains(stack, []byte("k8s.io/")) || !importedCall.Match(stack):
+			return false
+		default:
+			other = true
+		}
+		text = text[len(" [running]:"):]
+	}
+}
+
+// maxCrash bounds the stack of a goroutine.
+const maxCrash = 16 << 10
+
+var (
+	otherGoroutine = pattern.New(`\n[^\n]*goroutine [0-9]+ \[`)
+	// otherComponent are packages that are in other programs of Kubernetes only.
+	otherComponent = pattern.New(`k8s\.io/kubernetes/(cmd/kube-|pkg/(proxy|scheduler|controlplane|kubeapiserver)/)`)
+	// importedCall is a call of a package that is not of Go's own.
+	importedCall = pattern.New(`\s(main|[a-z0-9-]+(\.[a-z0-9-]+)+/[^\s()]*)\.[\w(]`)
+)
 
 func unlessEOF(err error) error {
 	if errors.Is(err, io.EOF) {
