@@ -17,7 +17,7 @@ var apiServerUnreachable = forensics.Check{
 	Title: "The kubelet cannot reach the API server",
 	Doc: `"Failed to watch", "Unable to update node status", "Failed to update lease": the kubelet gets no changes of pods and reports no status;
 after 40 s the node is NotReady. Pods that run continue. Since 1.28 a kubelet that was started meanwhile unmounts nothing. "Unauthorized":
-the API server rejects its certificate or token. A later change of a pod, or a list, that the kubelet got from the API server shows that it is reachable again. Fewer than three errors are left out, since watches end now and then, but not where only a few lines were given and the API server was not reached. A certificate that
+the API server rejects its certificate or token. A later change of a pod, or a list, that the kubelet got from the API server shows that it is reachable again; so does a node that is Ready, below the errors in the same text. Fewer than three errors are left out, since watches end now and then, but not where only a few lines were given and the API server was not reached. A certificate that
 has expired is the cause.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
@@ -70,11 +70,26 @@ func unreachableAPI(p *forensics.Pass) []incident.Incident {
 	return found
 }
 
+// readyBelow says whether the text shows the node to be ready below the last error. Without the API server it is that for 40 s at most.
+func readyBelow(p *forensics.Pass) bool {
+	failed := logview.Events(p, logs.KindAPIUnreachable)
+	return slices.ContainsFunc(logview.Events(p, "node-ready"), func(e logs.Event) bool {
+		q := e.Quotes[len(e.Quotes)-1]
+		return e.Last == nil && q.Line > 0 && !slices.ContainsFunc(failed, func(f logs.Event) bool {
+			last := f.Quotes[len(f.Quotes)-1]
+			return last.File != q.File || last.Line > q.Line
+		})
+	})
+}
+
 // lastNewsOfAPI is when the kubelet last heard of a change of a pod from the API server, or got a list of objects. A broken watch brings none:
 // without it, the kubelet learns of changes of static pods alone, which are updated by hand, and added when it starts.
 // They count where no error follows for three times the 10 s in which it updates its status: what fails now and then is not over.
 func lastNewsOfAPI(p *forensics.Pass) *time.Time {
 	const patience = 30
+	if readyBelow(p) {
+		return logview.Last(logview.Events(p, logs.KindAPIUnreachable))
+	}
 	if logview.Between(logview.Last(logview.Events(p, logs.KindAPIUnreachable)), logview.KubeletEnd(p)) < patience {
 		return nil
 	}

@@ -33,6 +33,9 @@ func Lines(text []byte, saved time.Time) (lines, objects, shown []byte) {
 		if n == 0 {
 			n = p.event(i)
 		}
+		if n == 0 && p.isReady(i) {
+			n = 1
+		}
 		if n == 0 {
 			p.context(p.lines[i])
 			p.tableRow(p.lines[i])
@@ -62,7 +65,7 @@ func mayHold(text string) bool {
 			return true
 		}
 	}
-	return false
+	return strings.Contains(text, " Ready") && strings.Contains(text, ownRequest)
 }
 
 // page is a text that is looked at.
@@ -79,6 +82,7 @@ type page struct {
 	rows      []described // of tables of objects
 	namespace string      // of the command line
 	node      string      // of the command line
+	asked     string      // the node for which the kubelet asked the API server, by its log
 	failed    int         // texts that were no YAML
 	well      []string    // resources that conditions say the node has enough of
 }
@@ -364,6 +368,37 @@ func (p *page) ready(line string) {
 	}
 	p.events = slices.DeleteFunc(p.events, func(f found) bool { return f.Reason == "NodeNotReady" && f.Name == node && f.First.IsZero() })
 }
+
+// ownRequest is in the error of a kubelet that cannot renew the lease of its node.
+const ownRequest = "/kube-node-lease/leases/"
+
+// readyNow is a node and its state, in a table or in a sentence.
+var readyNow = pattern.New("(?:^|[\\s\"'`(*])([a-z0-9][a-z0-9.-]*)[\"'`*]?\\s+(?:(?:is|was|as|has|been|became|shows|now|back|again|to|in|status|state)\\s+){0,4}[\"'`*]?Ready\\b")
+
+// isReady makes an event of a line that says the node to be ready whose kubelet could not reach the API server, by the lines above.
+func (p *page) isReady(i int) bool {
+	line := p.lines[i]
+	if _, lease, ok := strings.Cut(line, ownRequest); ok {
+		p.asked = objectName.FindString(lease)
+		return false
+	}
+	if p.asked == "" || len(line) > maxRow || !strings.Contains(line, "Ready") || unready.MatchString(line) {
+		return false
+	}
+	for _, m := range readyNow.FindAllStringSubmatch(line, -1) {
+		if m[1] == p.asked {
+			p.events = append(p.events, found{Event{Type: "Normal", Reason: "NodeReady", Kind: "Node", Name: m[1], Host: m[1], Component: "kubelet", Count: 1}, i, -1})
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	objectName = pattern.New(`^[a-z0-9][a-z0-9.-]*`)
+	// unready is said of a node that is not ready, or of one that comes and goes.
+	unready = pattern.New(`(?i)not\s?ready|\b(?:if|until|when|before|while|not|never|flap\w*)\b`)
+)
 
 // inTrouble is false for a condition of a node that is well.
 func inTrouble(node, kind, status, reason, message string, since, beat time.Time) (Event, bool) {
