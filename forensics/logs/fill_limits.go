@@ -27,6 +27,8 @@ func apiTrouble(e *entry, o *occurrence) bool {
 	switch text := errorOf(e); {
 	case strings.Contains(text, "nauthorized"), strings.Contains(text, "is forbidden"):
 		o.Kind = KindAPIUnauthorized
+	case strings.Contains(text, "certificate has expired or is not yet valid"):
+		o.Kind = KindCertExpired
 	case strings.Contains(text, "the object has been modified"):
 		return false
 	}

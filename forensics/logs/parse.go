@@ -232,7 +232,7 @@ func program(tag string) string {
 // isContinuation says whether a line may be a later line of the message above it. That it has no header of its own tells:
 // klog writes line breaks in messages as they are, and values of several lines indented (klog's KVListFormat).
 func (p *lineParser) isContinuation(text string, e *entry, s *shape) bool {
-	if text == "" || s.head || e.Origin == "kernel" || isKlogHead(text) {
+	if text == "" || s.head || e.Origin == "kernel" || isKlogHead(text) || isPrompt(text) {
 		return false
 	}
 	for _, word := range beginnings {
@@ -241,6 +241,18 @@ func (p *lineParser) isContinuation(text string, e *entry, s *shape) bool {
 		}
 	}
 	return true
+}
+
+// isPrompt says whether a line is a command of a shell, with what that prints below it.
+func isPrompt(text string) bool {
+	if strings.HasPrefix(text, "$ ") || strings.HasPrefix(text, "# ") {
+		return true
+	}
+	before, after, ok := strings.Cut(text, "# ")
+	if !ok {
+		before, after, ok = strings.Cut(text, "$ ")
+	}
+	return ok && after != "" && len(before) < maxName && (strings.HasSuffix(before, "]") || strings.ContainsRune(before, '~') || strings.ContainsRune(before, '@')) && !strings.ContainsRune(before, '"')
 }
 
 // beginnings start lines that are no part of a log message: what the Go runtime prints, glog's file header, flags.
