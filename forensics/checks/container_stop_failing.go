@@ -20,7 +20,8 @@ var containerStopFailing = forensics.Check{
 	Doc: `"StopContainer … failed", "StopPodSandbox … failed", "RemoveContainer … failed", "failed to destroy network for sandbox", errors of
 the shim: the kubelet tries again. Most often a process does not end since it waits in the kernel, or a mount of the container is in use.
 Three failures that continue at the end of the log are a warning; of a container that
-was killed and has not ended ("did not receive an exit event", "to be killed: wait container", DeadlineExceeded), one; and one answer to "docker rm" that it is busy. Pods that are stuck in Terminating are left to pod-terminating-stuck.`,
+was killed and has not ended ("did not receive an exit event", "to be killed: wait container", DeadlineExceeded), one; and one answer to "docker rm" that it is busy. Of a few lines that were picked from a log, one root file
+system that is busy is enough. Pods that are stuck in Terminating are left to pod-terminating-stuck.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -45,7 +46,7 @@ was killed and has not ended ("did not receive an exit event", "to be killed: wa
 			}
 		}
 		for _, i := range found {
-			i.Minor = all < logview.FewFailures && !slices.ContainsFunc(i.Events, notKilled) && !slices.ContainsFunc(i.Events, busyByHand)
+			i.Minor = all < logview.FewFailures && !slices.ContainsFunc(i.Events, notKilled) && !slices.ContainsFunc(i.Events, busyByHand) && !(rootBusy(i) && logview.Picked(p, i.Last))
 			name := thingTitle(p, i)
 			f := i.Finding(p, name+" cannot be stopped or removed", name+" could not be stopped or removed")
 			incident.ByRuntime(p, &f)
@@ -89,6 +90,12 @@ func byHungTask(p *forensics.Pass, f *forensics.Finding, i incident.Incident) {
 // busyByHand says whether a daemon has answered somebody's own command, which no log repeats, that a mount of the container is in use.
 func busyByHand(e logs.Event) bool {
 	return e.Kind == "container-remove-failed" && e.Code == "EBUSY" && e.Last == nil
+}
+
+// rootBusy says whether a runtime could not unmount the root file system of a container that has ended: it waits for longer and longer
+// between its tries, so that a few lines show one.
+func rootBusy(i incident.Incident) bool {
+	return i.Current && slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Kind == logs.KindShimFailed && e.Code == "EBUSY" })
 }
 
 func notKilled(e logs.Event) bool { return e.Cause() == "not-killed" }

@@ -97,6 +97,9 @@ func joinDriver(p *forensics.Pass, said []csiTrouble, f forensics.Finding) ([]cs
 			continue
 		}
 		f.Subject = logview.DriverEntity(t.driver)
+		if own := t.finding(p).Severity; own.Rank() > f.Severity.Rank() { // calls that failed before count whatever the age of the present one
+			f.Severity = own
+		}
 		f = t.join(p, f)
 	}
 	return rest, f
@@ -174,7 +177,7 @@ func csiInLog(p *forensics.Pass) []csiTrouble {
 		return &found[i]
 	}
 	for _, e := range logview.Events(p, logs.KindCSIAborted, logs.KindCSIDeadline) {
-		if logview.Current(p, logview.Last([]logs.Event{e})) && asksAgain(e) {
+		if logview.Current(p, logview.Last([]logs.Event{e})) && asksAgain(p, e) {
 			t := at(logview.DriverOf(e.Subject))
 			t.events = append(t.events, e)
 		}
@@ -189,13 +192,17 @@ func csiInLog(p *forensics.Pass) []csiTrouble {
 }
 
 // asksAgain says whether calls of a volume fail again and again: the kubelet asks again after an Aborted call, and waits 4 s from the fourth
-// failure on. What a driver itself logs can also be the call of a controller, which is repeated while the first one still works.
-func asksAgain(e logs.Event) bool {
+// failure on. What a driver itself logs can also be the call of a controller, which is repeated while the first one still works. Of a few
+// lines, the refusal of a call of the kubelet is enough, which has waited for the one before for two minutes.
+func asksAgain(p *forensics.Pass, e logs.Event) bool {
 	if ofDriver(e) {
-		return e.Count >= logview.FewFailures
+		return e.Count >= logview.FewFailures || e.Max >= csiTimeoutSeconds && logview.Picked(p, e.Last)
 	}
 	return e.Kind == logs.KindCSIAborted || e.Count > 1 || e.Number >= 4
 }
+
+// csiTimeoutSeconds is for how long the kubelet waits for a driver (csiTimeout in pkg/volume/csi/csi_plugin.go).
+const csiTimeoutSeconds = 120
 
 // ofDriver says whether a message is from the driver's own log: the kubelet's names the volume and the driver, and its event the pod.
 func ofDriver(e logs.Event) bool { return e.Driver == "" && e.UniqueName == "" && e.PodName == "" }

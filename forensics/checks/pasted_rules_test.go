@@ -73,6 +73,10 @@ func TestRulesOfPastedEvidence(t *testing.T) {
 		{"a health check below a log line", "I1120 10:02:45.000001    2588 kubelet.go:1994] SyncLoop (housekeeping)\n[root@w1 ~]# curl localhost:10255/healthz?verbose\n[+]ping ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n", []string{"kubelet-syncloop-stalled"}, nil},
 		{"a health check that passes below a log line", "I1120 10:02:45.000001    2588 kubelet.go:1994] SyncLoop (housekeeping)\n$ curl localhost:10255/healthz?verbose\n[+]ping ok\n[+]syncloop ok\nhealthz check passed\n", nil, []string{"kubelet-syncloop-stalled"}},
 		{"a Russian month as glibc writes it since 2.27", strings.Repeat("нояб. "+strings.TrimPrefix(noAPI, "Nov "), 3), []string{"api-server-unreachable"}, nil},
+		{"a driver that refuses a call of the kubelet", nodeBusy("nodeserver.go:134"), []string{"csi-operation-stuck: A CSI driver"}, nil},
+		{"a driver that refuses a call of a controller", nodeBusy("controllerserver.go:134"), nil, []string{"csi-operation-stuck"}},
+		{"a root file system of a container that is busy", rootIsBusy, []string{"container-stop-failing: Container 018f7944fe07 cannot be"}, nil},
+		{"a sandbox whose first creation still runs", sandboxTimedOut + sandboxReserved, []string{"sandbox-create-failing: Pod sandboxes cannot be created"}, nil},
 		{"a containerd of k3s that is ended", `time="2026-11-20T10:01:00Z" level=info msg="containerd exited: signal: terminated"` + "\n", nil, []string{"runtime-unresponsive"}},
 		{"a task that waits for a frozen file system", hungIn("__sb_start_write+0x5f/0x70"), []string{"mount-frozen: A file system is frozen"}, nil},
 		{"a task that waits for a lock", hungIn("rwsem_down_write_slowpath+0x2ed/0x4a0"), []string{"kernel-hung-task"}, []string{"mount-frozen"}},
@@ -150,6 +154,18 @@ func TestMonitors(t *testing.T) {
 		}
 	}
 }
+
+// nodeBusy is what a driver says of a call that it refuses, by a source file.
+func nodeBusy(source string) string {
+	return "E1120 10:01:50.190052       1 " + source + "] ID: 35 Req-ID: 0001-a an operation with the given Volume ID 0001-a already exists\n" +
+		"E1120 10:01:50.190267       1 utils.go:200] ID: 35 Req-ID: 0001-a GRPC error: rpc error: code = Aborted desc = an operation with the given Volume ID 0001-a already exists\n"
+}
+
+const (
+	rootIsBusy      = `time="2026-11-20T10:01:13Z" level=error msg="failed to handle container TaskExit event &TaskExit{ContainerID:018f7944fe07,ID:018f7944fe07,Pid:18911,ExitStatus:137}" error="failed to stop container: failed rootfs umount: failed to unmount target /run/containerd/io.containerd.runtime.v2.task/k8s.io/018f7944fe07/rootfs: device or resource busy: unknown"` + "\n"
+	sandboxTimedOut = `E1120 10:01:40.738973   24578 remote_runtime.go:176] "RunPodSandbox from runtime service failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded"` + "\n"
+	sandboxReserved = `time="2026-11-20T10:01:52Z" level=error msg="RunPodSandbox for &PodSandboxMetadata{Name:cart-1,Uid:` + uid + `,Namespace:shop,Attempt:0,} failed, error" error="failed to reserve sandbox name \"cart-1_shop_` + uid + `_0\": name \"cart-1_shop_` + uid + `_0\" is reserved for \"5d1f0c5b\""` + "\n"
+)
 
 // crash is what the Go runtime prints of a program in which a function uses a nil pointer.
 func crash(function string) string {
@@ -250,6 +266,7 @@ func TestWhatBrokeIt(t *testing.T) {
 		"a task that waits for a network device, alone":          {hungWorker, "kernel-hung-task"},
 		"5,500 probes of a node with many pods":                  {profile("k8s.io/kubernetes/pkg/kubelet/prober.(*worker).run"), ""},
 		"5,500 goroutines of connections":                        {profile("github.com/moby/spdystream.(*Connection).shutdown"), "kubelet-goroutine-leak"},
+		"a root file system of a container that was busy":        {rootIsBusy + `time="2026-11-20T10:01:19Z" level=info msg="StopContainer for \"018f7944fe07\" returns successfully"` + "\n", ""},
 		"a row of another node above the kubelet's own log":      {"NAME   STATUS     ROLES    AGE    VERSION\nw1     NotReady   <none>   120d   v1.27.2\nw2     NotReady   <none>   120d   v1.27.2\n" + strings.Repeat(noAPI, 3), "api-server-unreachable"},
 	} {
 		if root := pastedRoot(t, tt.text); root != tt.want {

@@ -51,6 +51,7 @@ information until a pod waits for it or the node is NotReady. A runtime that doe
 			for _, i := range spec.Find(p, failed) {
 				if !k.network { // a try that is refused as the one before still runs is only said so
 					i.Last = logview.Latest(i.Last, logview.Last(logview.Events(p, "sandbox-create-echo")))
+					i.Last = logview.Latest(i.Last, logview.Last(reservedSandboxes(p)))
 				}
 				i.Expect(p, logview.FewFailures)
 				i.Minor = i.Minor || k.kind == "network-not-ready" && !networkMissed(p)
@@ -69,6 +70,11 @@ information until a pod waits for it or the node is NotReady. A runtime that doe
 			}
 		}
 	},
+}
+
+// reservedSandboxes are the tries to create a sandbox whose name an earlier one has reserved that still runs.
+func reservedSandboxes(p *forensics.Pass) []logs.Event {
+	return slices.DeleteFunc(logview.Events(p, "container-name-reserved"), func(e logs.Event) bool { return e.Container != "" || e.PodName == "" })
 }
 
 // networkMissed says whether the network that is not ready has stopped a pod or the node. Pods of the host network need none.

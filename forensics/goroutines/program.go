@@ -62,6 +62,7 @@ func serverOf(symbol string) string {
 		{"github.com/containerd/containerd/", "cri/sbserver.", "containerd"},
 		{"github.com/containerd/containerd/", "runtime/v2.(*", "containerd"},
 		{"github.com/containerd/containerd/", "services/tasks.", "containerd"},
+		{"github.com/containerd/containerd/", "taskClient).", "containerd"}, // which calls a shim
 		{"github.com/containerd/cri/", "pkg/server.", "containerd"},
 		{"github.com/containerd/containerd/", "runtime/v2/shim.", "containerd-shim"},
 		{"github.com/containerd/containerd/", "pkg/shim.", "containerd-shim"},

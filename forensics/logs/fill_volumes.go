@@ -382,13 +382,13 @@ func csiCall(e *entry, o *occurrence) bool {
 }
 
 // csiBusy reads `an operation with the given Volume ID V already exists` of the part of a driver that serves the node: by convention
-// nodeserver.go. It is called again once the kubelet has waited for two minutes; a controller is called again sooner.
+// nodeserver.go. It is called again once the kubelet has waited for two minutes, which is the number; a controller is called again sooner.
 func csiBusy(e *entry, o *occurrence) bool {
 	if e.Source != "nodeserver.go" && e.Source != "node_server.go" {
 		return false
 	}
 	text := errorOf(e)
-	o.Volume, o.Code = cut(word(text, "Volume ID ", " "), maxName), "Aborted"
+	o.Volume, o.Code, o.Number = cut(word(text, "Volume ID ", " "), maxName), "Aborted", 120
 	o.Reason = cut("rpc error: code = Aborted desc = an operation with the given Volume ID "+o.Volume+" already exists", maxReason)
 	return true
 }

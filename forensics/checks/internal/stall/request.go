@@ -71,10 +71,14 @@ func blockedRequest(p *forensics.Pass, s Stack) (Request, bool) {
 	r := Request{Program: s.Of.Program, PID: s.Of.PID}
 	w := WaitOf(s.Goroutine)
 	if r.Service, r.Method = s.Goroutine.Serves(); r.Method == "" {
-		if w.Kind != waitShim || !actsOnTask(w.Call) {
+		switch {
+		case w.Kind == waitShim && actsOnTask(w.Call):
+			r.Service, r.Method = "tasks.Tasks", w.Call // of containerd itself, when a container has ended
+		case w.Kind == WaitFile && r.Program == "containerd" && servesSome(s.Goroutine):
+			r.Service, r.Method = "tasks.", "a request"
+		default:
 			return r, false
 		}
-		r.Service, r.Method = "tasks.Tasks", w.Call // of containerd itself, when a container has ended
 	}
 	switch w.Kind {
 	case waitNothing:
@@ -104,6 +108,14 @@ func blockedRequest(p *forensics.Pass, s Stack) (Request, bool) {
 	// A stop ends after its grace period and a kill; what waits for another one's lock for longer waits for a container that does not end.
 	behind := r.Wait.Kind == WaitLock && r.Method == "StopContainer" && t.Seconds >= stopLimit
 	return r, ok && t.Proven && (!TakesLong(r.Method) || behind)
+}
+
+// servesSome says whether a gRPC server has started a goroutine, of which the frames that would tell the request were cut off, and those of
+// the server with them.
+func servesSome(g goroutines.Goroutine) bool {
+	const server = "google.golang.org/grpc.(*Server)."
+	return g.CreatedBy != nil && strings.HasPrefix(g.CreatedBy.Func, server+"serveStreams") &&
+		!slices.ContainsFunc(g.Frames, func(f goroutines.Frame) bool { return strings.HasPrefix(f.Func, server) })
 }
 
 // csiTimeout is when the kubelet gives a call of a CSI driver up, in seconds (pkg/volume/csi/csi_plugin.go). To replay the journal of a large
