@@ -82,7 +82,7 @@ type page struct {
 	rows      []described // of tables of objects
 	namespace string      // of the command line
 	node      string      // of the command line
-	asked     string      // the node for which the kubelet asked the API server, by its log
+	leased    string      // the node whose lease the kubelet could not renew, by its log
 	failed    int         // texts that were no YAML
 	well      []string    // resources that conditions say the node has enough of
 }
@@ -379,14 +379,14 @@ var readyNow = pattern.New("(?:^|[\\s\"'`(*])([a-z0-9][a-z0-9.-]*)[\"'`*]?\\s+(?
 func (p *page) isReady(i int) bool {
 	line := p.lines[i]
 	if _, lease, ok := strings.Cut(line, ownRequest); ok {
-		p.asked = objectName.FindString(lease)
+		p.leased = objectName.FindString(lease)
 		return false
 	}
-	if p.asked == "" || len(line) > maxRow || !strings.Contains(line, "Ready") || unready.MatchString(line) {
+	if p.leased == "" || len(line) > maxRow || !strings.Contains(line, "Ready") || unready.MatchString(line) {
 		return false
 	}
 	for _, m := range readyNow.FindAllStringSubmatch(line, -1) {
-		if m[1] == p.asked {
+		if m[1] == p.leased {
 			p.events = append(p.events, found{Event{Type: "Normal", Reason: "NodeReady", Kind: "Node", Name: m[1], Host: m[1], Component: "kubelet", Count: 1}, i, -1})
 			return true
 		}
