@@ -196,9 +196,7 @@ func crashedOther(text []byte) bool {
 		}
 		text = text[i:]
 		stack := text[:min(len(text), maxCrash)]
-		if end := otherGoroutine.FindIndex(stack); end != nil {
-			stack = stack[:end[0]]
-		}
+		stack, _, _ = bytes.Cut(stack, []byte("\ngoroutine "))
 		switch {
 		case bytes.Contains(stack, []byte("k8s.io/kubernetes/")):
 			if bytes.Contains(stack, []byte("kubelet")) || !otherComponent.Match(stack) {
@@ -218,7 +216,6 @@ func crashedOther(text []byte) bool {
 const maxCrash = 16 << 10
 
 var (
-	otherGoroutine = pattern.New(`\n[^\n]*goroutine [0-9]+ \[`)
 	// otherComponent are packages that are in other programs of Kubernetes only.
 	otherComponent = pattern.New(`k8s\.io/kubernetes/(cmd/kube-|pkg/(proxy|scheduler|controlplane|kubeapiserver)/)`)
 	// importedCall is a call of a package that is not of Go's own.

@@ -379,7 +379,7 @@ var readyNow = pattern.New("(?:^|[\\s\"'`(*])([a-z0-9][a-z0-9.-]*)[\"'`*]?\\s+(?
 func (p *page) isReady(i int) bool {
 	line := p.lines[i]
 	if _, lease, ok := strings.Cut(line, ownRequest); ok {
-		p.leased = objectName.FindString(lease)
+		p.leased = lease[:max(strings.IndexAny(lease, `?:"\ `), 0)]
 		return false
 	}
 	if p.leased == "" || len(line) > maxRow || !strings.Contains(line, "Ready") || unready.MatchString(line) {
@@ -394,11 +394,8 @@ func (p *page) isReady(i int) bool {
 	return false
 }
 
-var (
-	objectName = pattern.New(`^[a-z0-9][a-z0-9.-]*`)
-	// unready is said of a node that is not ready, or of one that comes and goes.
-	unready = pattern.New(`(?i)not\s?ready|\b(?:if|until|when|before|while|not|never|flap\w*)\b`)
-)
+// unready is said of a node that is not ready, or of one that comes and goes.
+var unready = pattern.New(`(?i)not\s?ready|\b(?:if|until|when|before|while|not|never|flap\w*)\b`)
 
 // inTrouble is false for a condition of a node that is well.
 func inTrouble(node, kind, status, reason, message string, since, beat time.Time) (Event, bool) {

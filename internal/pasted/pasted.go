@@ -251,9 +251,6 @@ var months = map[string]string{
 	"січ": "Jan", "лют": "Feb", "бер": "Mar", "кві": "Apr", "квіт": "Apr", "тра": "May", "трав": "May", "чер": "Jun", "черв": "Jun", "лип": "Jul", "сер": "Aug", "серп": "Aug", "вер": "Sep", "жов": "Oct", "лис": "Nov", "гру": "Dec", // Ukrainian
 	"led": "Jan", "úno": "Feb", "bře": "Mar", "dub": "Apr", "kvě": "May", "čen": "Jun", "čec": "Jul", "srp": "Aug", "zář": "Sep", "říj": "Oct", "pro": "Dec", // Czech
 	"oca": "Jan", "şub": "Feb", "nis": "Apr", "haz": "Jun", "tem": "Jul", "ağu": "Aug", "eyl": "Sep", "eki": "Oct", "kas": "Nov", "ara": "Dec", // Turkish
-	"febr": "Feb", "márc": "Mar", "ápr": "Apr", "máj": "May", "jún": "Jun", "júl": "Jul", "szept": "Sep", // Hungarian
-	"ian": "Jan", "iun": "Jun", "iul": "Jul", "noi": "Nov", // Romanian
-	"tammi": "Jan", "helmi": "Feb", "maalis": "Mar", "huhti": "Apr", "touko": "May", "kesä": "Jun", "heinä": "Jul", "elo": "Aug", "syys": "Sep", "loka": "Oct", "marras": "Nov", "joulu": "Dec", // Finnish
 	"sty": "Jan", "lut": "Feb", "kwi": "Apr", "maj": "May", "cze": "Jun", "lip": "Jul", "sie": "Aug", "wrz": "Sep", "paź": "Oct", "lis": "Nov", "gru": "Dec", // Polish
 	"mei": "May", "mrt": "Mar", // Dutch
 	"1月": "Jan", "2月": "Feb", "3月": "Mar", "4月": "Apr", "5月": "May", "6月": "Jun", "7月": "Jul", "8月": "Aug", "9月": "Sep", "10月": "Oct", "11月": "Nov", "12月": "Dec",
