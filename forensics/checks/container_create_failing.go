@@ -2,6 +2,7 @@ package checks
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -49,6 +50,9 @@ missing file of the image looks the same: the error tells.`,
 					f.Detail = findings.Sentences(f.Detail, "The name is reserved: an earlier creation of the container or sandbox has not returned. The runtime still works on it or waits for a disk.")
 				}
 				incident.ByRuntime(p, &f)
+				if k.kind == "container-name-reserved" && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return !ofSandbox(e) }) && len(logview.Events(p, logs.KindSandboxCreateFailed)) > 0 {
+					f.Because = append(f.Because, sandboxes)
+				}
 				for _, e := range i.Events {
 					if cause, mount := e.Cause(), mountInMessage(p, e); mount.Kind != "" && (cause == "disconnected" || cause == "stale") {
 						f.Because = findings.Union(f.Because, []forensics.Entity{mount})
@@ -62,6 +66,9 @@ missing file of the image looks the same: the error tells.`,
 		}
 	},
 }
+
+// ofSandbox says whether the name that is reserved is that of a pod's sandbox: it has no container's in it.
+func ofSandbox(e logs.Event) bool { return e.Container == "" && (e.PodName != "" || e.PodUID != "") }
 
 // podOrContainer is what a message about a container is about: its pod, or else the container or sandbox.
 func podOrContainer(p *forensics.Pass, e logs.Event) forensics.Entity {

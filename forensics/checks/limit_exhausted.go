@@ -73,13 +73,17 @@ var limits = []limit{
 
 // find is the limit as an incident, if messages name it.
 func (l limit) find(p *forensics.Pass) []incident.Incident {
+	events := logview.Events(p, l.kind, kubeletFatal)
+	if slices.ContainsFunc(events, endsService) {
+		l.few = 1
+	}
 	spec := incident.Spec{Window: 10 * time.Minute, Few: l.few, Subject: func(e logs.Event) forensics.Entity {
-		if cause := e.Cause(); e.Kind == l.kind && cause != l.cause || e.Kind != l.kind && (cause != l.fatal || l.fatal == "") {
+		if cause := e.Cause(); e.Kind == l.kind && cause != l.cause && cause != "no-thread" || e.Kind != l.kind && (cause != l.fatal || l.fatal == "") {
 			return forensics.Entity{}
 		}
 		return incident.Thing("limit", l.id)
 	}}
-	list := spec.Find(p, logview.Events(p, l.kind, kubeletFatal))
+	list := spec.Find(p, events)
 	for n, i := range list {
 		list[n].Minor = l.ofPods && !slices.ContainsFunc(i.Events, func(e logs.Event) bool {
 			return e.PodUID != "" || strings.Contains(e.Path, "kubepods") || ofNodeService(e)
@@ -120,6 +124,11 @@ func pidsFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 		}
 	}
 	return f
+}
+
+// endsService says whether the kubelet or a container runtime ends since it cannot make a thread: it says so once.
+func endsService(e logs.Event) bool {
+	return e.Cause() == "no-thread" && (e.Origin == "kubelet" || cri.IsLogName(e.Origin))
 }
 
 // ofNodeService says whether a message is about the cgroup of the kubelet or of a container runtime.

@@ -29,7 +29,7 @@ kubelet it is normal and left out. A node that is NotReady since its kubelet doe
 			Lasting: true, Kubelet: true,
 			Subject: nodeOf,
 			Ended: func(node forensics.Entity) *time.Time {
-				return logview.Last(slices.DeleteFunc(logview.Events(p, "node-ready"), func(e logs.Event) bool { return nodeOf(e) != node }))
+				return logview.Last(slices.DeleteFunc(logview.Events(p, "node-ready"), func(e logs.Event) bool { return nodeOf(e) != node && !oneNode(p) }))
 			},
 		}
 		for _, i := range spec.Find(p, logview.Events(p, "node-not-ready")) {
@@ -52,6 +52,18 @@ kubelet it is normal and left out. A node that is NotReady since its kubelet doe
 
 // nodeOf is the node of a message; the one whose log it is where it names none.
 func nodeOf(e logs.Event) forensics.Entity { return incident.Thing("node", cmp.Or(e.Node, "Ready")) }
+
+// oneNode says whether no two nodes are named, as events do and a kubelet of itself does not.
+func oneNode(p *forensics.Pass) bool {
+	name := ""
+	for _, e := range logview.Events(p, "node-not-ready", "node-ready") {
+		if e.Node != "" && name != "" && e.Node != name {
+			return false
+		}
+		name = cmp.Or(name, e.Node)
+	}
+	return true
+}
 
 // because links the reason of the condition to what it is about.
 func because(p *forensics.Pass, f *forensics.Finding, e logs.Event) {

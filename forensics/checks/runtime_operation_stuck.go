@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ is the cause: the next request blocks again.`,
 	Needs:    []forensics.Need{{forensics.SourceOtherGoroutines, forensics.SourceThreads}},
 	Run: func(p *forensics.Pass) {
 		unreadRuntimes(p)
-		list := slices.DeleteFunc(stall.Requests(p, "runtime.", "docker.", "tasks.", "snapshots."), func(r stall.Request) bool { return !isRuntime(p, r.PID) })
+		list := slices.DeleteFunc(stall.Requests(p, "runtime.", "docker.", "tasks.", "snapshots.", "task."), func(r stall.Request) bool { return !isRuntime(p, r.PID) })
 		for _, server := range stall.ByServer(list) {
 			p.Report(blockedOperation(p, server))
 		}
@@ -121,10 +122,10 @@ func without(list []forensics.Entity, subject forensics.Entity) (rest []forensic
 
 // serverOf is the kubelet's runtime, or another one by the name of its program.
 func serverOf(p *forensics.Pass, r stall.Request) forensics.Entity {
-	if e := p.Model.RuntimeEntity(); e.ID == r.Program || e.ID == "runtime" || strings.HasPrefix(r.Service, "runtime.") {
+	if e := p.Model.RuntimeEntity(); r.Service != "task.Task" && (e.ID == r.Program || e.ID == "runtime" || strings.HasPrefix(r.Service, "runtime.")) {
 		return e
 	}
-	return forensics.Entity{Kind: forensics.KindRuntime, ID: r.Program}
+	return forensics.Entity{Kind: forensics.KindRuntime, ID: cmp.Or(r.Program, "containerd-shim")}
 }
 
 func waitForRuntime(pods []string) string {

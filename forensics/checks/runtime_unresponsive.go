@@ -258,15 +258,34 @@ func silenceFinding(p *forensics.Pass, s *logview.RuntimeSilence) forensics.Find
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, "crictl got no answer; it waits for seconds only, and the kubelet for two minutes"
 		f.Title = runtimeTitle(runtime) + " has not answered crictl"
 	}
+	if !slices.ContainsFunc(s.Events, func(e logs.Event) bool { return e.Origin != "systemd" }) {
+		f.ConfidenceWhy = "systemd logs how it ended"
+		if s.Current {
+			f.Title = runtimeTitle(runtime) + " has crashed, and the log shows no later start" + podsCannot
+		}
+	}
 	if s.Current {
 		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 		blameRuntimeProcess(p, &f)
 		f.Because = append(f.Because, fullDisks(p)...)
+		f.Because = append(f.Because, noThreads(p)...)
 		if len(f.Because) == 0 {
 			byNode(p, &f, s.Since, s.Until)
 		}
 	}
 	return withRuntimeInLog(p, s, f)
+}
+
+// noThreads is the limit for which a runtime has ended.
+func noThreads(p *forensics.Pass) (found []forensics.Entity) {
+	for _, l := range limits {
+		for _, i := range l.find(p) {
+			if i.Grave() && slices.ContainsFunc(i.Events, endsService) {
+				found = append(found, i.Subject)
+			}
+		}
+	}
+	return found
 }
 
 // fullDisks are those that leave no space for what a runtime writes.

@@ -30,7 +30,7 @@ information until a pod waits for it or the node is NotReady. A runtime that doe
 			id, now, then string
 			network       bool
 		}{
-			{logs.KindSandboxCreateFailed, "sandboxes", "Pod sandboxes cannot be created", "Pod sandboxes could not be created", false},
+			{logs.KindSandboxCreateFailed, sandboxes.ID, "Pod sandboxes cannot be created", "Pod sandboxes could not be created", false},
 			{"cni-add-failed", "pod-network", "Network plugin cannot set up pods", "Network plugin could not set up pods", true},
 			{"network-not-ready", "pod-network", "Pod network is not ready", "Pod network was not ready", true},
 		}
@@ -76,6 +76,9 @@ information until a pod waits for it or the node is NotReady. A runtime that doe
 func reservedSandboxes(p *forensics.Pass) []logs.Event {
 	return slices.DeleteFunc(logview.Events(p, "container-name-reserved"), func(e logs.Event) bool { return e.Container != "" || e.PodName == "" })
 }
+
+// sandboxes is what cannot be created, where the trouble is of no pod.
+var sandboxes = incident.Thing(forensics.KindSubsystem, "sandboxes")
 
 // networkMissed says whether the network that is not ready has stopped a pod or the node. Pods of the host network need none.
 func networkMissed(p *forensics.Pass) bool {

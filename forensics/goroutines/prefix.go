@@ -177,7 +177,14 @@ func (r *record) cutTag() {
 		}
 	}
 	host := bytes.IndexByte(r.text, ' ')
-	if host <= 0 || host > maxTag || bytes.IndexByte(r.text[:host], ':') >= 0 {
+	if host <= 0 || host > maxTag {
+		return
+	}
+	if word := r.text[:host]; bytes.HasSuffix(word, []byte("]:")) && bytes.IndexByte(word, '[') > 0 { // somebody has cut off the host
+		r.source, r.text = word[:host-1], r.text[host+1:]
+		return
+	}
+	if bytes.IndexByte(r.text[:host], ':') >= 0 {
 		return
 	}
 	tag := r.text[host+1:]

@@ -66,6 +66,8 @@ func serverOf(symbol string) string {
 		{"github.com/containerd/cri/", "pkg/server.", "containerd"},
 		{"github.com/containerd/containerd/", "runtime/v2/shim.", "containerd-shim"},
 		{"github.com/containerd/containerd/", "pkg/shim.", "containerd-shim"},
+		{"github.com/containerd/containerd/", "runc/task.(*service).", "containerd-shim"},
+		{"github.com/containerd/containerd/", "cmd/containerd-shim-runc-v2/task.(*service).", "containerd-shim"},
 		{"github.com/cri-o/cri-o/", "server.(*Server).", "crio"},
 		{"github.com/docker/docker/", "daemon.(*Daemon).", "dockerd"},
 		{"github.com/moby/moby/", "daemon.(*Daemon).", "dockerd"},

@@ -61,6 +61,9 @@ func cutRequest(g Goroutine) (service, method string) {
 			if s.service == dockerContainer && name == "s" && !closure { // docker ps
 				return s.service, "Containers"
 			}
+			if method = dockerInner[key]; method != "" {
+				return dockerContainer, method
+			}
 			if s.typ == "cri-o/server.(*Server)." && (name == "stopPodSandbox" || name == "removePodSandbox" || name == "stopContainer" || name == "removeContainerInPod") { // what the methods of these names do
 				name = strings.ToUpper(name[:1]) + name[1:]
 			}
@@ -92,8 +95,16 @@ var requestTypes = []struct{ typ, service string }{
 	{"cri-dockerd/core.(*dockerService).", ""},
 	{"services/tasks.(*local).", "tasks.Tasks"},
 	{"services/tasks.(*service).", "tasks.Tasks"},
+	{"runc/task.(*service).", "task.Task"}, // of a shim
+	{"containerd-shim-runc-v2/task.(*service).", "task.Task"},
 	{"docker/daemon.(*Daemon).Container", dockerContainer},
 	{"moby/daemon.(*Daemon).Container", dockerContainer},
+}
+
+// dockerInner are methods of dockerd by which alone a request of its router for containers does its work.
+var dockerInner = map[string]string{
+	"docker/daemon.(*Daemon).reduceContainers": "Containers", "docker/daemon.(*Daemon).reducePsContainer": "Containers", // daemon/list.go
+	"docker/daemon.(*Daemon).containerInspectCurrent": "ContainerInspect", "docker/daemon.(*Daemon).getInspectData": "ContainerInspect",
 }
 
 // dockerContainer is the router of dockerd for containers, as [Goroutine.Serves] calls it.

@@ -46,6 +46,8 @@ const (
 	causeSlowSystemd Cause = "slow-systemd"
 	// causePIDs: the process ids of the node are under pressure (pkg/kubelet/eviction, resource "pids").
 	causePIDs Cause = "pids"
+	// causeNoThread: the Go or the C runtime cannot make a thread, and ends the program (runtime/cgo, "pthread_create failed"; runtime/os_linux.go).
+	causeNoThread Cause = "no-thread"
 
 	// causeInotify: the kubelet cannot watch a file or a directory of cgroups, because the watches or instances of inotify are used up.
 	causeInotify Cause = "inotify"
@@ -131,6 +133,10 @@ func (e Event) Cause() Cause {
 	case KindAPIUnreachable:
 		if says("dial tcp", "x509: ", "exceeds retry count") { // the last one comes after five tries (pkg/kubelet/kubelet_node_status.go)
 			return causeNoConnection
+		}
+	case kindProcessLimit:
+		if says("pthread_create failed", "failed to create new OS thread", "program exceeds 10000-thread limit") {
+			return causeNoThread
 		}
 	case KindKernelCephDown:
 		switch {

@@ -108,6 +108,9 @@ func (s *scanner) extent(hit int) (head, tail int) {
 	first := s.peekAt(head)
 	for n := 0; n < maxJoined && head > s.at && s.parser.follows(&first); n++ {
 		head = s.lineStart(head - 1)
+		for first.shape.depth > 0 && head > s.at && s.empty(head) {
+			head = s.lineStart(head - 1)
+		}
 		before := s.peekAt(head)
 		if !before.leads(&first) {
 			return start, end
@@ -118,14 +121,24 @@ func (s *scanner) extent(hit int) (head, tail int) {
 		return start, end
 	}
 	for n := 0; n < maxJoined && tail < len(s.text); n++ {
-		next := s.peekAt(tail)
+		at := tail
+		for first.shape.depth > 0 && at < len(s.text) && s.empty(at) {
+			at = s.lineEnd(at)
+		}
+		if at == len(s.text) {
+			break
+		}
+		next := s.peekAt(at)
 		if !s.parser.follows(&next) || !first.leads(&next) {
 			break
 		}
-		tail = s.lineEnd(tail)
+		tail = s.lineEnd(at)
 	}
 	return head, tail
 }
+
+// empty says whether nothing is in the line at an offset, not even a prefix: what was wrapped and is put together leaves such lines.
+func (c *chunk) empty(at int) bool { return c.text[at] == '\n' }
 
 // A peek is what the prefixes of one line tell.
 type peek struct {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/errno"
 )
 
@@ -299,6 +300,17 @@ func runtimeDown(e *entry, o *occurrence) bool {
 	o.Reason, o.Code, o.Path = cut(text, maxReason), code(text), socketIn(text)
 	return kubeletOrigin(e.Origin) || !strings.Contains(text, "daemon at tcp://") // of a build's own
 }
+
+// runtimeCrashed reads `containerd.service: Main process exited, code=exited, status=2/INVALIDARGUMENT`, with which Go ends a panic, and
+// code=dumped.
+func runtimeCrashed(e *entry, o *occurrence) bool {
+	unit, _, _ := strings.Cut(firstWord(e.Message), ".service")
+	o.Reason, o.Code = cut(e.Message, maxReason), ""
+	return (cri.IsLogName(unit) || unit == "docker") && (strings.Contains(e.Message, "code=exited, status=2/") || strings.Contains(e.Message, "code=dumped"))
+}
+
+// taskFailed reads why the task of a new container was not created.
+func taskFailed(e *entry, o *occurrence) bool { return shimFailed(e, o) && eventOfContainer(e, o) }
 
 // quotedOfStart is the message of an event about a container that did not start. Why it did not is the program's own, but for a limit.
 func quotedOfStart(e *entry, o *occurrence) bool {

@@ -151,6 +151,7 @@ func loopMessages() []message {
 			rules: []rule{
 				{start: "Recording event message for node", level: 2, fill: nodeReady},
 				{start: "Recording NodeReady event message for node", level: 2, fill: noCause},
+				{start: "Fast updating node status as it just became ready", fill: noCause}, // 1.24 on
 				{event: "NodeReady"},
 			},
 		},

@@ -90,6 +90,8 @@ func runtimeMessages() []message {
 				{start: "Error: failed to start container ", has: "OCI runtime create failed", fill: eventOfContainer}, // its message alone
 				{start: "Error: failed to create containerd task: ", has: "OCI runtime create failed", fill: eventOfContainer},
 				{start: "CreateContainer within sandbox ", has: " failed", fill: criCall},
+				{has: "failed to create shim task: ", fill: taskFailed}, // ctr, nerdctl and docker
+				{has: "failed to create containerd task: ", fill: taskFailed},
 			},
 		},
 		{
@@ -138,6 +140,8 @@ func runtimeMessages() []message {
 				{start: "Container runtime sanity check failed", fill: runtimeDown},
 				{start: "Container runtime not ready", fill: runtimeDown},
 				{start: "containerd exited: exit status ", fill: runtimeDown}, // k3s and RKE2 run it, and end with it
+				{has: ".service: main process exited, code=", fill: runtimeCrashed},
+				{has: ".service: Main process exited, code=", fill: runtimeCrashed},
 			},
 		},
 		{

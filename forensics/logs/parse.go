@@ -108,6 +108,9 @@ func (p *lineParser) parse(lines ...string) (entry, shape) {
 		var other entry
 		var wrapped shape
 		more := p.unwrap(&other, &wrapped, line)
+		if line == "\n" && s.depth > 0 {
+			continue
+		}
 		if s.partial && wrapped.stream == s.stream {
 			text += more
 			s.partial = wrapped.partial

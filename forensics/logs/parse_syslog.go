@@ -225,6 +225,9 @@ func (p *lineParser) numbered(e *entry, s *shape, text string) (string, bool) {
 				return p.tagged(e, s, text[end:])
 			}
 		}
+		if rest, ok := tagged(e, s, text[end+1:]); ok { // and the host
+			return rest, true
+		}
 	}
 	if inner, ok := p.kmsg(e, s, text); ok {
 		return inner, true

@@ -114,7 +114,7 @@ func (p *producer) split(ctx context.Context, in io.Reader) error {
 			if p.parser.origin == "" {
 				p.parser.origin = writtenBy(buf)
 			}
-			p.parser.crashed = crashedOther(buf)
+			p.parser.crashed = crashedOther(buf) || crashedShown(buf)
 			p.settle(buf)
 		}
 		c := &chunk{text: buf, parser: p.parser, matcher: p.matcher, done: make(chan struct{}), unnumbered: p.skipped > 0 || p.maxRecords > 0}
@@ -221,6 +221,47 @@ var (
 	// importedCall is a call of a package that is not of Go's own.
 	importedCall = pattern.New(`\s(main|[a-z0-9-]+(\.[a-z0-9-]+)+/[^\s()]*)\.[\w(]`)
 )
+
+// crashedShown says whether what crashed in a text is a container of which somebody shows the log, or a program of which the stack begins at
+// its main and is none that holds a kubelet.
+func crashedShown(text []byte) bool {
+	at := bytes.Index(text, []byte("\npanic: "))
+	if at < 0 {
+		at = bytes.Index(text, []byte("\nfatal error: "))
+	}
+	if at < 0 {
+		if !bytes.HasPrefix(text, []byte("panic: ")) && !bytes.HasPrefix(text, []byte("fatal error: ")) {
+			return false
+		}
+		at = 0
+	}
+	if showsLogs(text[:at]) {
+		return true
+	}
+	stack := text[at:]
+	if !bytes.Contains(stack, []byte("\nmain.main()")) && !bytes.Contains(stack, []byte("\nmain.main(...)")) {
+		return false
+	}
+	for _, part := range []string{"kubelet", "k8s.io/kubernetes/", "k3s", "rke2", "k0s", "kubelite"} {
+		if bytes.Contains(stack, []byte(part)) {
+			return false
+		}
+	}
+	return true
+}
+
+// showsLogs says whether the last command of a text shows what a container has written.
+func showsLogs(text []byte) bool {
+	last := -1
+	for _, client := range []string{"kubectl ", "crictl "} {
+		last = max(last, bytes.LastIndex(text, []byte(client)))
+	}
+	if last < 0 {
+		return false
+	}
+	command, after, _ := bytes.Cut(text[last:], []byte("\n"))
+	return bytes.Contains(command, []byte(" logs ")) && !bytes.Contains(after, []byte("\n$ ")) && !bytes.Contains(after, []byte("\n# "))
+}
 
 func unlessEOF(err error) error {
 	if errors.Is(err, io.EOF) {

@@ -53,6 +53,11 @@ func (p processRow) short() bool {
 	}
 }
 
+// createsContainer says whether it is what runc leaves in a new container until its program starts: nobody pauses that.
+func (p processRow) createsContainer() bool {
+	return p.comm() == "runc" && len(p.args) > 1 && p.args[1] == "init" || len(p.args) > 0 && strings.HasPrefix(p.args[0], "runc:[")
+}
+
 // paths are the arguments that are absolute paths of files, with the last one first for programs that mount.
 func (p processRow) paths() []string {
 	var list []string
@@ -85,6 +90,7 @@ var (
 	psHeading = pattern.New(`^(?:[A-Z%][A-Z0-9%_]* +)+(?:CMD|COMMAND|ARGS|COMM|WCHAN)[A-Z ]*$|^PID\s.*\b(?:STAT|S|WCHAN)\b`)
 	psCommand = pattern.New(`\bps\b.*?\s-?\w*o[\s=]*['"]?([a-z0-9_%]+(?:[,:=][A-Za-z0-9_%]+)+)`)
 	psAux     = pattern.New(`^(\S+)\s+(\d+)\s+[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+(?:\?|\S+)\s+([DRSTtZIX][<NLsl+W]*)\s+(\S+)\s+\d+:\d\d\s+(\S.*)$`)
+	psElf     = pattern.New(`^\d ([DRSTtZIX]) \S+\s+(\d+)\s+(\d+)\s+\d+\s+\d+\s+\S+\s+\S+\s+\d+\s+(\S+)\s+([A-Z][a-z]{2} ?\d\d|\d\d:\d\d|\d{4})\s+\S+\s+[\d:-]+\s+(\S.*)$`)
 	psState   = pattern.New(`^[DRSTtZIX][<NLsl+W]*$`)
 	topHead   = pattern.New(`^(?:Tasks: |Threads: )|(?:^|[\s/])top\s+(?:-\w+\s+)*-\w*H`)
 	numbers   = pattern.New(`\b(?:PID|TID|LWP|SPID)\b`)
@@ -98,6 +104,9 @@ func (r *processReader) line(s string, number int) {
 		r.threads = !strings.HasPrefix(text, "Tasks:")
 	}
 	if r.columns == nil && !strings.Contains(text, "PID") && !strings.Contains(text, "LWP") && !strings.Contains(text, "TID") && !strings.Contains(text, "ps ") && !secondIsNumber(text) {
+		if m := psElf.FindStringSubmatch(text); m != nil { // ps -elf, without the heading
+			r.add(processRow{pid: atoi(m[2]), ppid: atoi(m[3]), state: m[1], wchan: strings.Trim(m[4], "-?"), old: onADay.MatchString(m[5]), args: strings.Fields(m[6])}, number)
+		}
 		return
 	}
 	if m := psAux.FindStringSubmatch(text); m != nil {
@@ -230,6 +239,8 @@ func (x *systemText) waiting() []procs.Thread {
 			t.State = strings.TrimRight(row.state, "<NLsl+W")
 		}
 		switch {
+		case s.Wait.Kind == procs.WaitFreezer && row.createsContainer() && row.old:
+			list = append(list, t)
 		case s.hung, s.Wait.Kind != procs.WaitUnknown && remote(s.Wait), row.short() && row.old, s.killed && s.Wait.Unkillable(),
 			s.Wait.Kind == procs.WaitExit && s.Wait.Unkillable() && !s.sampled:
 			list = append(list, t)
@@ -256,7 +267,8 @@ func (x *systemText) waiting() []procs.Thread {
 		}
 		t := procs.Thread{PID: row.pid, TID: tid, PIDUnknown: row.ofThread, Comm: row.comm(), State: row.state[:1], WChan: row.wchan, Stack: []string{}, Wait: wait, Saved: row.saved}
 		switch {
-		case remote(wait) && (row.short() || x.selected(row)), row.blocked() && row.short() && row.old,
+		case wait.Kind == procs.WaitFreezer && row.createsContainer() && row.old,
+			remote(wait) && (row.short() || x.selected(row)), row.blocked() && row.short() && row.old,
 			wait.Kind == procs.WaitExit && wait.Unkillable() && row.old:
 			list = append(list, t)
 		case remote(wait), row.blocked() && (row.short() || x.selected(row)):

@@ -18,6 +18,9 @@ func Lines(text []byte, saved time.Time) (lines, objects, shown []byte) {
 		return nil, nil, nil
 	}
 	p := &page{lines: strings.Split(string(text), "\n"), now: saved}
+	for i, line := range p.lines {
+		p.lines[i] = withoutBars(line)
+	}
 	p.measure()
 	for i := 0; i < len(p.lines); {
 		n := p.object(i)
@@ -56,6 +59,21 @@ func Lines(text []byte, saved time.Time) (lines, objects, shown []byte) {
 		p.lines = append(p.lines, strings.TrimSuffix(string(Event{Type: "Normal", Count: 1, First: p.now, Last: p.now}.Line()), "\n"), "")
 	}
 	return []byte(strings.Join(p.lines, "\n")), p.objects, shown
+}
+
+// withoutBars takes the bars out of a row of a table as Markdown and k9s draw it.
+func withoutBars(line string) string {
+	row := strings.TrimSpace(line)
+	for _, bar := range []string{"|", "│"} {
+		if inner, ok := strings.CutPrefix(row, bar); ok && strings.HasSuffix(inner, bar) && strings.Count(inner, bar) > 2 {
+			cells := strings.Split(strings.TrimSuffix(inner, bar), bar)
+			for i := range cells {
+				cells[i] = strings.TrimSpace(cells[i])
+			}
+			return strings.Join(cells, "   ")
+		}
+	}
+	return line
 }
 
 // mayHold says quickly of most texts that there is nothing of it.

@@ -13,6 +13,8 @@ import (
 
 var (
 	yamlStart = pattern.New(`^(\s*)(- )?(?:apiVersion: \S+|kind: (?:Event|Pod|Node|List))\s*$`)
+	// eventKey is one of those that an event has, which come first where whoever printed it has put them into another order.
+	eventKey  = pattern.New(`^(\s*)(- )?(?:count|eventTime|firstTimestamp|involvedObject|lastTimestamp|message|metadata|reason|reportingComponent|source|type):(?:\s|$)`)
 	yamlKey   = pattern.New(`^[\w./"'-]+:(?:\s|$)`)
 	jsonStart = pattern.New(`^\s*\{\s*(?:$|"(?:apiVersion|kind|action|metadata|items|lastHeartbeatTime)"\s*:)`)
 	// conditionsStart begins a list of conditions.
@@ -31,10 +33,31 @@ func (p *page) object(i int) int {
 	case strings.Contains(line, "{") && jsonStart.MatchString(line):
 		return p.json(i)
 	case strings.Contains(line, "apiVersion:") || strings.Contains(line, "kind:"):
-		return p.yaml(i)
+		return p.yaml(i, yamlStart.FindStringSubmatch(line))
+	case strings.Contains(line, ":"):
+		if m := eventKey.FindStringSubmatch(line); m != nil && p.eventInYAML(i, m) {
+			return p.yaml(i, m)
+		}
 	}
 	return 0
 }
+
+// eventInYAML says whether the object of which a line has the first key is an event.
+func (p *page) eventInYAML(i int, m []string) bool {
+	kind := m[1] + strings.Repeat(" ", len(m[2])) + "kind: Event"
+	for n := 1; i+n < len(p.lines) && p.inYAML(i+n, len(m[1])) && n < maxEvent; n++ {
+		switch line := p.lines[i+n]; {
+		case strings.HasPrefix(line, m[1]+"- "):
+			return false
+		case strings.TrimRight(line, " \r") == kind:
+			return true
+		}
+	}
+	return false
+}
+
+// maxEvent is more lines than an event has.
+const maxEvent = 100
 
 func (p *page) json(i int) int {
 	if n := p.conditions(i); n > 0 {
@@ -97,8 +120,8 @@ func (r *linesReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-func (p *page) yaml(i int) int {
-	m := yamlStart.FindStringSubmatch(p.lines[i])
+// yaml takes what begins in a line with a key, of which m has the indentation and the mark of a list.
+func (p *page) yaml(i int, m []string) int {
 	if m == nil || p.failed >= maxFailed {
 		return 0
 	}

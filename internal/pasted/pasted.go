@@ -102,7 +102,9 @@ var (
 	// marker is what stands before a line in mail and Markdown: "> ", "- ", "1. ".
 	marker = pattern.New("^[ \t]*(?:[-*+•] |[0-9]{1,3}[.)] )[ \t]*")
 	fence  = pattern.New("^[ \t]*(?:```|~~~)[ \t]*[a-zA-Z]*[ \t]*$")
-	pager  = pattern.New(`^(?:lines [0-9]+-[0-9]+.*|\(END\)|--More--.*)$`)
+	// andQuote is a line of code behind a word that joins it to what is above.
+	andQuote = pattern.New("^[ \t]*(?:(?i:and|then|also|plus|und|dann|et|puis),? ){1,2}(?:`[^`]{40,}`)[ \t.]*$")
+	pager    = pattern.New(`^(?:lines [0-9]+-[0-9]+.*|\(END\)|--More--.*)$`)
 )
 
 func strip(lines []string) (changed bool) {
@@ -114,6 +116,9 @@ func strip(lines []string) (changed bool) {
 		}
 		if fence.MatchString(text) || pager.MatchString(text) {
 			text = ""
+		}
+		if andQuote.MatchString(text) {
+			text = text[strings.IndexByte(text, '`'):]
 		}
 		text = unquote(text)
 		if m := marker.FindString(text); m != "" && !isYAML(lines, i) && (begins(text[len(m):]) || m[0] != ' ' && m[0] != '\t' || strings.Contains(m, "•")) {
@@ -154,7 +159,13 @@ var (
 	// address is what talosctl, pdsh and others put before each line of a node, container what kubectl logs --prefix does.
 	address      = pattern.New(`^[> \t]*(?:\d{1,3}(?:\.\d{1,3}){3}: |\[pod/[^\] ]+\] )`)
 	host         = pattern.New(`^[> \t]*[\w.-]+: `)
-	unmistakable = pattern.New(`^(?:[IWEFD]\d{4} \d\d:\d\d:\d\d\.\d|\{"ts": ?\d|time="\d)`)
+	unmistakable = pattern.New(`^(?:[IWEFD]\d{4} \d\d:\d\d:\d\d\.\d|\{"ts": ?\d|\{"(?:error|level|msg|time)": ?"|time="\d)`)
+	// chat is what a client of IRC writes before each line: the time and the speaker. Rows of tables are left alone there: their ages count
+	// from then, and whoever talks on tells how it ended.
+	chat = pattern.New(`^[> \t]*\[?\d\d:\d\d(?::\d\d)?\]? +<[@+ ]?[\w.|\[\]-]+> `)
+	cell = pattern.New(`\S(?:  |\t)`)
+	// halfKlog is the end of klog's header, of which somebody has cut off the beginning.
+	halfKlog = pattern.New(`^[> \t]*[\d:]*\d\.\d{6} +\d+ [\w-]+\.go:\d+\] `)
 )
 
 // unprefix takes off what programs put before each line that read the logs of many nodes or containers.
@@ -166,7 +177,12 @@ func unprefix(lines []string) (changed bool) {
 		}
 		if m == "" && !begins(line) {
 			if m = host.FindString(line); !unmistakable.MatchString(line[len(m):]) {
-				m = ""
+				if m = chat.FindString(line); cell.MatchString(line[len(m):]) {
+					m = ""
+				}
+			}
+			if m == "" && halfKlog.MatchString(line) {
+				m = line[:strings.LastIndexByte(line[:strings.Index(line, ".go:")], ' ')+1]
 			}
 		}
 		if m != "" {
@@ -229,7 +245,7 @@ var (
 	klogHead    = pattern.New(`^[IWEFD](\d{4} \d\d:\d\d:\d\d)\.\d`)
 	journalHead = pattern.New(`^[A-Z][a-z]{2} +\d{1,2} (?:\d{4} )?\d\d:\d\d:\d\d`)
 	isoHead     = pattern.New(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d`)
-	clockHead   = pattern.New(`^\d\d:\d\d:\d\d(?:[.,]\d+)? [\w.-]+ [\w.@/-]+(?:\[\d+\])?: `)
+	clockHead   = pattern.New(`^\d\d:\d\d:\d\d(?:[.,]\d+)? (?:[\w.-]+ [\w.@/-]+(?:\[\d+\])?|[\w.@/-]+\[\d+\]): `)
 	otherHead   = pattern.New(`^(?:\[ *\d+\.\d{6}\]|kern: +[a-z]+: \[\d{4}-|<\d+>|time=["\d]|level=[a-z]{4,7} |(?:INFO|WARN|ERRO|FATA)\[\d{4,}|\d{1,2}/\d{1,2}/\d{4} \d{1,2}:\d\d:\d\d [AP]M\s*[IWEFD]\d{4} |\{"|goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[|SIG[A-Z]+: |panic: |fatal error: |created by )`)
 	foreignHead = pattern.New(`^(\d{0,2}[^\s\d]+) +(\d{1,2} \d\d:\d\d:\d\d)`)
 )
@@ -384,6 +400,9 @@ func split(lines []string) (changed bool) {
 	for i, line := range lines {
 		if len(line) < 100 || !strings.Contains(line, "goroutine ") || strings.HasPrefix(line, "{") {
 			continue
+		}
+		if strings.Contains(line, `]:\\n`) { // a line of a log that strace shows
+			line = unescape.Replace(line)
 		}
 		if strings.Contains(line, `\n`) && strings.Contains(line, `]:\n`) {
 			lines[i], changed = value(line), true

@@ -175,16 +175,26 @@ func Span(first, last *time.Time) string {
 }
 
 // fewLines is more than most people pick out of a log to show one error, and less than a log has of a minute.
-const fewLines = 16
+// Messages of several lines, and wrapped ones, are more lines, and no more text: fewBytes.
+const (
+	fewLines = 16
+	fewBytes = 100 * fewLines
+)
 
 // Picked says whether all there is are a few lines that somebody has picked, and whether a message of that time is at their end:
 // whoever quotes more than the failure may show that it works again. Of one failure, several programs write within a second.
 func Picked(p *forensics.Pass, last *time.Time) bool {
-	s, lines := Story(p), int64(0)
+	s, lines, bytes := Story(p), int64(0), int64(0)
+	end, events := s.Last, true
 	for _, f := range s.Files {
 		lines += f.Lines
+		bytes += f.Bytes
+		events = events && f.Format == "event"
 	}
-	return p.Evidence.Collected.IsZero() && lines > 0 && lines <= fewLines && Within(last, s.Last, 2*time.Second)
+	if events { // ages count from when the table was printed, which is no event
+		end = Last(s.Events)
+	}
+	return p.Evidence.Collected.IsZero() && lines > 0 && (lines <= fewLines || bytes > 0 && bytes <= fewBytes) && Within(last, end, 2*time.Second)
 }
 
 // AfterStart says whether a time is more than a minute after the last start of the kubelet, as far as that is known.

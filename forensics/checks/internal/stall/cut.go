@@ -1,6 +1,9 @@
 package stall
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
@@ -16,10 +19,10 @@ func CutStacks(p *forensics.Pass) []Goroutine {
 	var found []Goroutine
 	for s := range Stacks(p) {
 		g := s.Goroutine
-		if g.ID <= 1 || g.CreatedBy != nil || g.State != "syscall" || g.WaitMinutes == 0 || s.thread(p) != nil {
+		if g.ID < 1 || g.ID == 1 && !cutMain(g) || g.CreatedBy != nil || g.State != "syscall" || g.WaitMinutes == 0 || s.thread(p) != nil {
 			continue
 		}
-		if role := goroutines.RoleOf(g).ID; role != "" && role != roleOther {
+		if role := goroutines.RoleOf(g).ID; role != "" && role != roleOther && g.ID > 1 {
 			continue
 		}
 		if t, ok := Stalled(p, s); ok && t.Proven && t.Wait.Kind == WaitFile {
@@ -47,4 +50,12 @@ func syncs(g goroutines.Goroutine) bool {
 		return true
 	}
 	return false
+}
+
+// cutMain says whether the first goroutine, which nobody has created, is in a call on a path, and the main function below that is cut off.
+func cutMain(g goroutines.Goroutine) bool {
+	return slices.ContainsFunc(g.Frames, func(f goroutines.Frame) bool { return onFile(f.Func) }) &&
+		!slices.ContainsFunc(g.Frames, func(f goroutines.Frame) bool {
+			return strings.HasPrefix(f.Func, "main.") || f.Func == "runtime.main" || strings.HasPrefix(f.Func, "k8s.io/kubernetes/") // which other checks know
+		})
 }

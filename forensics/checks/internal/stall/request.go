@@ -80,9 +80,11 @@ func blockedRequest(p *forensics.Pass, s Stack) (Request, bool) {
 			return r, false
 		}
 	}
-	switch w.Kind {
-	case waitNothing:
+	switch {
+	case w.Kind == waitNothing, r.Service == "task.Task" && !actsOnTask(r.Method):
 		return r, false
+	}
+	switch w.Kind {
 	case WaitFile:
 		t, ok := Stalled(p, s)
 		r.Goroutine = t

@@ -1,0 +1,99 @@
+package checks
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestSiblingsOfPasted has the check that is the first cause of a text, "" for none: each form that was once not read, and what only looks
+// like it.
+func TestSiblingsOfPasted(t *testing.T) {
+	const crash = "panic: runtime error: invalid memory address or nil pointer dereference\n[signal SIGSEGV: segmentation violation code=0x1 addr=0x18 pc=0x8f1c2a]\n\ngoroutine 1 [running]:\n"
+	const ofShop = crash + "git.example.org/shop/config.(*Loader).Merge(0x0)\n\t/src/config/loader.go:88 +0x2a\nmain.main()\n\t/src/cmd/api/main.go:41 +0x1f3\n"
+	const ofKubelet = crash + "k8s.io/kubernetes/pkg/kubelet/cm.(*x).y(0x0)\n\tpkg/kubelet/cm/x.go:88 +0x2a\nmain.main()\n\tcmd/kubelet/kubelet.go:35 +0x1f\n"
+	const started = "I1120 10:00:01.000001    2588 kubelet.go:1924] \"SyncLoop ADD\" source=\"api\" pods=[\"shop/web-0\"]\n"
+	const notReady = `I1120 10:08:40.118230    1750 setters.go:568] "Node became not ready" node="w1" condition={"type":"Ready","status":"False","reason":"KubeletNotReady","message":"container runtime is down"}` + "\n"
+	const ready = `I1120 10:08:50.441029    1750 kubelet_node_status.go:497] "Fast updating node status as it just became ready"` + "\n"
+	const stopped = `{"error":"rpc error: code = DeadlineExceeded desc = an error occurs during waiting for container \"a0b1\" to be killed: wait container \"a0b1\": context deadline exceeded","level":"error","msg":"StopContainer for \"a0b1\" failed","time":"2026-11-20T10:37:04.97Z"}` + "\n"
+	const pleg = "skipping pod synchronization - [PLEG is not healthy: pleg was last seen active 4h11m27.6s ago; threshold is 3m0s]"
+	const condition = "`Node became not ready: {Type:Ready Status:False Reason:KubeletNotReady Message:PLEG is not healthy: pleg was last seen active 3m4.6s ago; threshold is 3m0s}`\n"
+	const unauthorized = "  message: 'error killing pod: failed to \"KillPodSandbox\" for \"" + uid + "\" with KillPodSandboxError: \"rpc error: code = Unknown desc = failed to destroy network for sandbox\n    \\\"07d8\\\": plugin type=\\\"calico\\\" failed (delete): Unauthorized\"'\n  reason: FailedKillPod\n  type: Warning\n"
+	const aboutPod = "- lastTimestamp: \"2026-11-20T11:59:40Z\"\n  count: 141\n  firstTimestamp: \"2026-11-20T08:00:12Z\"\n  involvedObject:\n    apiVersion: v1\n    kind: Pod\n    name: web-0\n    namespace: shop\n    uid: " + uid + "\n"
+	const exited = "Nov 20 10:17:36 edge systemd[1]: containerd.service: Main process exited, code="
+	const restarted = "Nov 20 10:17:42 edge systemd[1]: Started containerd container runtime.\n"
+	const noThread = "Nov 20 10:17:35 edge NAME[4979]: runtime/cgo: pthread_create failed: Resource temporarily unavailable\n"
+	const noNetwork = "E1120 10:02:31.118204    7748 log.go:32] \"RunPodSandbox from runtime service failed\" err=<\n"
+	const runc = "5 D root      14378  13862  0  80   0 - 269979 refrig Sep30 ?       00:00:00 /usr/local/bin/runc init\n"
+	const frozen = "# cat /proc/14378/stack\n[<0>] __refrigerator+0x4c/0x130\n[<0>] unix_stream_data_wait+0x1fa/0x210\n[<0>] unix_stream_recvmsg+0x88/0x90\n[<0>] vfs_read+0xff/0x1a0\n[<0>] do_syscall_64+0x5c/0xc0\n"
+	const lock = "goroutine 36 [semacquire, 202 minutes]:\nsync.runtime_SemacquireMutex(0x7ffc9cac9e28?, 0x0?, 0x203000?)\n\t/usr/local/go/src/runtime/sema.go:77 +0x25\nsync.(*Mutex).lockSlow(0xc000024a80)\n\t/usr/local/go/src/sync/mutex.go:171 +0x165\nsync.(*Mutex).Lock(...)\n\t/usr/local/go/src/sync/mutex.go:90\n"
+	const shim = lock + "github.com/containerd/containerd/runtime/v2/runc/task.(*service).Create(0xc000024a80, {0x8b1a48, 0xc00019c0f0}, 0xc0000c2280)\n\t/go/src/github.com/containerd/containerd/runtime/v2/runc/task/service.go:241 +0x5a1\n"
+	const stat = "syscall.Syscall6(0x106, 0xffffffffffffff9c, 0xc002775d50, 0xc002bcbe48, 0x0, 0x0, 0x0, 0x32faf04, 0xc001a2d238, 0x40fa18)\n/usr/local/go/src/syscall/asm_linux_amd64.s:44 +0x5\nsyscall.fstatat(0xffffffffffffff9c, 0xc002b20d20, 0x71, 0xc002bcbe48, 0x0, 0xf, 0xc002b0ca00)\n/usr/local/go/src/syscall/zsyscall_linux_amd64.go:1520 +0xcb\nos.Stat(0xc002b20d20, 0x71, 0x40f189, 0xc001fb8400, 0x200, 0x200)\n"
+	const docker = "github.com/docker/docker/daemon.(*Daemon).reducePsContainer(0xc820372000, 0xc820496d20)\n\t/go/src/github.com/docker/docker/daemon/list.go:200 +0x1c4\n"
+	const table = "| LAST SEEN | TYPE | REASON | OBJECT | MESSAGE |\n|---|---|---|---|---|\n"
+	const refused = "| 10s | Warning | FailedCreatePodSandBox | pod/web-0 | Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox \"f4\": plugin type=\"multus-shim\" failed (add): dial unix /run/multus/multus.sock: connect: connection refused |\n"
+	const hook = "FATA[0000] failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "
+	for name, tt := range map[string]struct{ text, want string }{
+		"the panic of an application":                         {"$ kubectl logs api-0 --previous\n" + ofShop, ""},
+		"the panic of an application, of which more is there": {started + ofShop, ""},
+		"the panic of a kubelet, and what kubectl says of it": {"$ kubectl get nodes\n" + started + ofKubelet, "kubelet-restarting"},
+		"the panic of a kubelet in its log":                   {started + ofKubelet, "kubelet-restarting"},
+		"a node that is ready again":                          {notReady + ready, ""},
+		"a node that was ready before":                        {strings.Replace(ready, "10:08:50", "10:08:30", 1) + notReady, "node-not-ready"},
+		"a sandbox that CRI-O still makes": {strings.Repeat(`time="2026-11-20T10:09:58Z" level=warning msg="error reserving pod name k8s_web-0_shop_`+uid+`_0 for id 7286: name is reserved"`+"\n", 2) +
+			"E1120 10:14:14.202331    1870 log.go:32] \"RunPodSandbox from runtime service failed\" err=\"rpc error: code = DeadlineExceeded desc = context deadline exceeded\"\n", "sandbox-create-failing"},
+		"a container that CRI-O still makes":            {strings.Repeat(`time="2026-11-20T10:09:58Z" level=warning msg="error reserving ctr name k8s_app_web-0_shop_`+uid+`_0 for id 7286: name is reserved"`+"\n", 2), "container-create-failing"},
+		"an event of which the keys have another order": {aboutPod + "  kind: Event\n" + unauthorized, "container-stop-failing"},
+		"such keys of another object":                   {aboutPod + "  kind: Thing\n" + unauthorized, ""},
+		"a message of several lines, each wrapped":      {cutAt100(noNetwork), "sandbox-create-failing"},
+		"a chat":                                                        {"14:31 <marek> kubelet says only this, every 5s:\n14:31 <marek> " + pleg + "\n14:33 <@olga> docker version?\n", "kubelet-pleg-unhealthy"},
+		"a chat about a line":                                           {"14:31 <marek> I have never seen " + pleg + " here\n14:33 <@olga> docker version?\n", ""},
+		"what follows and":                                              {"and " + condition, "kubelet-pleg-unhealthy"},
+		"what follows no":                                               {"there is no " + condition, ""},
+		"the JSON of containerd, by talosctl":                           {"w-1: " + stopped, "container-stop-failing"},
+		"the JSON of a container":                                       {"w-1: " + strings.Replace(stopped, `"time"`, `"ts"`, 1), ""},
+		"a containerd that has panicked":                                {exited + "exited, status=2/INVALIDARGUMENT\n", "runtime-unresponsive"},
+		"a containerd that has panicked and is started":                 {exited + "exited, status=2/INVALIDARGUMENT\n" + restarted, ""},
+		"a containerd that is stopped":                                  {exited + "killed, status=15/TERM\n", ""},
+		"another service that has panicked":                             {strings.Replace(exited, "containerd.s", "shop.s", 1) + "exited, status=2/INVALIDARGUMENT\n", ""},
+		"a dockerd that gets no thread":                                 {strings.Replace(noThread, "NAME", "dockerd", 1) + strings.Replace(exited, "containerd.s", "docker.s", 1) + "exited, status=2/INVALIDARGUMENT\n", "limit-exhausted"},
+		"another service that gets no thread":                           {strings.Replace(noThread, "NAME", "shop", 1), ""},
+		"runc init in a frozen cgroup":                                  {runc + frozen, "process-unkillable"},
+		"runc init that was frozen a moment ago":                        {strings.Replace(runc, "Sep30", "10:02", 1) + frozen, ""},
+		"a program that somebody has paused":                            {strings.Replace(runc, "/usr/local/bin/runc init", "postgres -D /data", 1) + frozen, ""},
+		"a shim that waits for its own lock":                            {shim, "runtime-operation-stuck"},
+		"a shim that waits for the end of a container":                  {strings.Replace(shim, ".Create(", ".Wait(", 1), ""},
+		"the log of a shim, by strace":                                  {`[pid  9460] write(7</log>, "time=\"2026-11-20T11:47:10Z\" level=info msg=\"` + escaped(escaped(shim)) + `\"\n"..., 4096) = 4096` + "\n", "runtime-operation-stuck"},
+		"docker ps of an old dockerd":                                   {lock + docker, "runtime-operation-stuck"},
+		"docker ps of an old dockerd, for a moment":                     {strings.Replace(lock, ", 202 minutes", "", 1) + docker, ""},
+		"a journal without dates and hosts":                             {prefixed("01:38:02 kubelet[188613]: ", "goroutine 328 [syscall, 46 minutes]:\n"+stat), "thread-blocked"},
+		"such a journal, of a call that has just begun":                 {prefixed("01:38:02 kubelet[188613]: ", "goroutine 328 [syscall]:\n"+stat), ""},
+		"a first goroutine in statfs, of which the callers are cut off": {"goroutine 1 [syscall, 37 minutes]:\nsyscall.Syscall(0x89, 0xc00846c6e0, 0xc00b6461b8, 0x0)\n\t/usr/local/go/src/syscall/syscall_linux.go:69 +0x25\nsyscall.Statfs({0xc003da3b70?, 0x68?}, 0xc00b6461b8)\n\t/usr/local/go/src/syscall/zsyscall_linux_amd64.go:1006 +0x5a\n", "thread-blocked"},
+		"a first goroutine that reads its input, cut in the same way":   {"goroutine 1 [syscall, 37 minutes]:\nsyscall.Syscall(0x0, 0x0, 0xc00b6461b8, 0x1000)\n\t/usr/local/go/src/syscall/syscall_linux.go:69 +0x25\nsyscall.read(0x0, {0xc003da3b70?, 0x68?, 0x1000})\n\t/usr/local/go/src/syscall/zsyscall_linux_amd64.go:736 +0x5a\nos.(*File).Read(0xc000012018, {0xc003da3b70, 0x68, 0x1000})\n\t/usr/local/go/src/os/file.go:118 +0x5a\n", ""},
+		"events in Markdown":                                            {table + refused, "sandbox-create-failing"},
+		"events in Markdown, after which the pod is started":            {table + refused + "| 3s | Normal | Started | pod/web-0 | Started container app |\n", ""},
+		"a hook that fails":                                             {hook + "error running hook #0: exit status 1: plugin type=\\\"bridge\\\" failed (add): Couldn't load match `comment'\n", "container-create-failing"},
+		"a program that the image does not have":                        {hook + "exec: \"foo\": executable file not found in $PATH: unknown\n", ""},
+	} {
+		if root := pastedRoot(t, tt.text); root != tt.want {
+			t.Errorf("%s: %q, want %q", name, root, tt.want)
+		}
+	}
+}
+
+func escaped(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\t", `\t`, `"`, `\"`).Replace(s)
+}
+
+// cutAt100 is a message of klog with a value of several lines, in a journal that a terminal of 100 columns shows.
+func cutAt100(head string) string {
+	var b strings.Builder
+	for line := range strings.Lines(head + "        rpc error: code = Unknown desc = failed to setup network for sandbox \"ea4f\": plugin type=\"cilium-cni\" failed (add): unable to connect to Cilium agent: Get \"http://localhost/v1/config\": dial unix /var/run/cilium/cilium.sock: connect: no such file or directory\n        Is the agent running?\n >\n") {
+		line = "Nov 20 10:02:31 n1 kubelet[7748]: " + line
+		for len(line) > 101 {
+			b.WriteString(line[:100] + "\n")
+			line = line[100:]
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
