@@ -54,8 +54,14 @@ func eventLines(dump *apidump.Dump) []byte {
 		b.Write(append(e, '\n'))
 	}
 	dump.Events = nil
-	for _, n := range dump.Nodes {
-		if c := n.NotReady; c != nil {
+	ready := map[string]int{} // the last of several copies of a node counts
+	for i, n := range dump.Nodes {
+		if n.Name != "" && n.Ready == "True" {
+			ready[n.Name] = i
+		}
+	}
+	for i, n := range dump.Nodes {
+		if c := n.NotReady; c != nil && ready[n.Name] <= i {
 			b.Write(kubectl.NotReady(n.Name, n.Ready, c.Message, c.Since).Line())
 		}
 	}

@@ -105,10 +105,12 @@ type page struct {
 	well      []string    // resources that conditions say the node has enough of
 }
 
-// found is an event at a line; described is the index of what was described there, -1 where that is nothing.
+// found is an event at a line; described is the index of what was described there, -1 where that is nothing. One that stands for a
+// condition of a node has its name.
 type found struct {
 	Event
 	line, described int
+	condition       string
 }
 
 // measure finds the width at which a terminal has wrapped lines: that of the longest, if several have it. And when a description of a
@@ -174,17 +176,23 @@ func (p *page) event(i int) int {
 		n++
 	}
 	e, ok := p.row(joined)
+	kind := ""
 	if !ok {
 		if e, ok = condition(joined, p.described.name); !ok {
 			p.ready(joined)
+			p.wellAgain(joined)
 			return 0
+		}
+		kind = "Ready"
+		if m := conditionRow.FindStringSubmatch(joined); m != nil {
+			kind = m[1]
 		}
 	}
 	for ; i+n < len(p.lines) && n < maxLines && p.continues(p.lines[i+n], e.Message); n++ {
 		e.Message += "\n" + strings.TrimSpace(p.lines[i+n])
 	}
 	e.Message = strings.TrimSpace(e.Message)
-	p.events = append(p.events, found{e, i, len(p.sections) - 1})
+	p.events = append(p.events, found{e, i, len(p.sections) - 1, kind})
 	for k := range n {
 		p.lines[i+k] = ""
 	}
@@ -405,7 +413,7 @@ func (p *page) isReady(i int) bool {
 	}
 	for _, m := range readyNow.FindAllStringSubmatch(line, -1) {
 		if m[1] == p.leased {
-			p.events = append(p.events, found{Event{Type: "Normal", Reason: "NodeReady", Kind: "Node", Name: m[1], Host: m[1], Component: "kubelet", Count: 1}, i, -1})
+			p.events = append(p.events, found{Event{Type: "Normal", Reason: "NodeReady", Kind: "Node", Name: m[1], Host: m[1], Component: "kubelet", Count: 1}, i, -1, ""})
 			return true
 		}
 	}
@@ -414,6 +422,26 @@ func (p *page) isReady(i int) bool {
 
 // unready is said of a node that is not ready, or of one that comes and goes.
 var unready = pattern.New(`(?i)not\s?ready|\b(?:if|until|when|before|while|not|never|flap\w*)\b`)
+
+// wellAgain takes back what the text said of a node before, once a later row of a table shows it Ready, or a condition has changed since.
+// A condition that has been as it is for longer is of another node. Events remain: the times of both tell which was later.
+func (p *page) wellAgain(line string) {
+	node, kind, since := p.described.name, "Ready", time.Time{}
+	if m := readyRow.FindStringSubmatch(line); m != nil {
+		node = m[1]
+	} else if m := conditionRow.FindStringSubmatch(line); m != nil && m[2] != "Unknown" {
+		kind = m[1]
+		var err error
+		if since, err = time.Parse(dateLayout, m[4]); err != nil {
+			return
+		}
+	} else {
+		return
+	}
+	p.events = slices.DeleteFunc(p.events, func(f found) bool {
+		return f.condition == kind && f.Name == node && (since.IsZero() || f.First.IsZero() || since.After(f.First))
+	})
+}
 
 // inTrouble is false for a condition of a node that is well.
 func inTrouble(node, kind, status, reason, message string, since, beat time.Time) (Event, bool) {

@@ -181,7 +181,7 @@ func (p *page) yamlCondition(i int) int {
 	default:
 		return 0
 	}
-	p.events = append(p.events, found{e, i, -1})
+	p.events = append(p.events, found{e, i, -1, ""})
 	for k := range n {
 		p.lines[i+k] = ""
 	}

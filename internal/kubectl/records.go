@@ -31,7 +31,7 @@ func (p *page) certificate(i int) int {
 		return 0
 	}
 	e := Event{Type: "Warning", Reason: certificateExpired, Message: m[1] + " expired on " + m[2], Kind: "Certificate", Name: m[1], Component: "kubeadm", Count: 1}
-	p.events = append(p.events, found{e, i, -1})
+	p.events = append(p.events, found{e, i, -1, ""})
 	p.lines[i] = ""
 	return 1
 }
@@ -55,7 +55,7 @@ func (p *page) record(i int) int {
 		return 0
 	}
 	e := Event{Type: "Warning", Reason: "Evicted", Message: strings.TrimSpace(m[1]), Component: "kubelet", Count: 1}
-	p.events = append(p.events, found{e, i, len(p.sections) - 1})
+	p.events = append(p.events, found{e, i, len(p.sections) - 1, ""})
 	p.lines[i] = ""
 	return 1
 }
@@ -74,7 +74,7 @@ func (p *page) unschedulable(i int) int {
 	if !inTroubledNode(e) {
 		return 0
 	}
-	p.events = append(p.events, found{e, i, len(p.sections) - 1})
+	p.events = append(p.events, found{e, i, len(p.sections) - 1, ""})
 	for k := range n {
 		p.lines[i+k] = ""
 	}

@@ -1,0 +1,37 @@
+package kubectl
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestWellAgain has what a text says of a node first and later: what is over is not said, and what is of another node ends nothing.
+func TestWellAgain(t *testing.T) {
+	row := func(node, status string) string { return node + "   " + status + "   <none>   210d   v1.29.6\n" }
+	condition := func(kind, status, since string) string {
+		return fmt.Sprintf("  %s   %s   Wed, 12 Nov 2025 11:00:00 +0000   Wed, 12 Nov 2025 %s:00 +0000   Reason   words\n", kind, status, since)
+	}
+	name := func(node string) string { return "Name:               " + node + "\nRoles:              <none>\n" }
+	for _, c := range []struct {
+		name, text string
+		want       int
+	}{
+		{"a row, then Ready", row("w1", "NotReady") + row("w1", "Ready"), 0},
+		{"a node in an upgrade, then Ready but cordoned", row("w1", "NotReady,SchedulingDisabled") + row("w1", "Ready,SchedulingDisabled"), 0},
+		{"Ready, then not", row("w1", "Ready") + row("w1", "NotReady"), 1},
+		{"another node is Ready", row("w1", "NotReady") + row("w2", "Ready"), 1},
+		{"a node whose name begins as another", row("w1", "NotReady") + row("w11", "Ready"), 1},
+		{"described, then a row", name("w1") + condition("Ready", "False", "10:00") + row("w1", "Ready"), 0},
+		{"described twice", name("w1") + condition("Ready", "False", "10:00") + name("w1") + condition("Ready", "True", "10:20"), 0},
+		{"another node described for comparison", name("w1") + condition("Ready", "False", "10:00") + name("w2") + condition("Ready", "True", "10:20"), 1},
+		{"conditions of two nodes without their names", condition("Ready", "False", "10:00") + condition("Ready", "True", "02:20"), 1},
+		{"a disk that was cleaned", condition("DiskPressure", "True", "10:00") + condition("DiskPressure", "False", "10:20"), 0},
+		{"another pressure that ended", condition("DiskPressure", "True", "10:00") + condition("MemoryPressure", "False", "10:20"), 1},
+		{"a node that is Ready under pressure", condition("DiskPressure", "True", "10:00") + condition("Ready", "True", "10:20"), 1},
+		{"an event that the API server has stored", "3m   Normal   NodeNotReady   node/w1   Node w1 status is now: NodeNotReady\n" + row("w1", "Ready"), 1},
+	} {
+		if got := events(t, "Type  Status  LastHeartbeatTime  LastTransitionTime  Reason  Message\n"+c.text); len(got) != c.want {
+			t.Errorf("%s: %d events, want %d: %+v", c.name, len(got), c.want, got)
+		}
+	}
+}
