@@ -150,7 +150,12 @@ func fullByLog(p *forensics.Pass) []incident.Incident {
 		}
 		return incident.Thing(forensics.KindDisk, "node")
 	}}
-	return spec.Find(p, logview.Events(p, logs.KindDiskFull, kubeletFatal))
+	found := spec.Find(p, logview.Events(p, logs.KindDiskFull, kubeletFatal))
+	for k := range found { // one write that failed is little, unless the kubelet needs space or has ended for it
+		i := &found[k]
+		i.Minor = i.Count < 2 && !logview.Reclaims(p) && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Kind == kubeletFatal })
+	}
+	return found
 }
 
 // lowOnDisk are the records of evictions for want of disk space or inodes that have no time: the status of a pod, which somebody has shown
@@ -180,7 +185,6 @@ func recordedFinding(list []logs.Event) forensics.Finding {
 func reportFullByLog(p *forensics.Pass) {
 	reported := false
 	for _, i := range fullByLog(p) {
-		i.Minor = i.Count < 2 && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Kind == kubeletFatal })
 		f := i.Finding(p, "A disk has been full", "A disk was full")
 		f.Effect = "nothing can be written to the disk"
 		if i.Grave() {

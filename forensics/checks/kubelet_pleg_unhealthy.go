@@ -236,6 +236,9 @@ var stallCauses = [][]struct {
 		}},
 	},
 	{{failingMountDisks, diskSays}, {failingDisks, diskSays}, {failingFileSystems, diskSays}},
+	{{fullUnmeasured, func(incident.Incident) string {
+		return "a disk was full in this time. The runtime writes the state of each container before it goes on."
+	}}},
 	{{nodeOOMs, func(incident.Incident) string {
 		return "the node was out of memory in this time. The kubelet and the runtime wait for memory, and their processes may be killed."
 	}}},
@@ -248,6 +251,14 @@ var stallCauses = [][]struct {
 	{{hungTasks, func(i incident.Incident) string {
 		return i.Events[0].Process + " was blocked in the kernel. A container with such a process cannot be stopped, and a call about it waits."
 	}}},
+}
+
+// fullUnmeasured is a disk that is full by the logs, where no figures of the disks tell more.
+func fullUnmeasured(p *forensics.Pass) []incident.Incident {
+	if seen, _ := p.Evidence.Saw(forensics.SourceDisks); seen {
+		return nil
+	}
+	return fullByLog(p)
 }
 
 func diskSays(i incident.Incident) string {
@@ -273,6 +284,7 @@ func byNode(p *forensics.Pass, f *forensics.Finding, since, until *time.Time) {
 			return
 		}
 	}
+	f.Because = findings.Union(f.Because, measuredFull(p))
 }
 
 // meets says whether an incident began before a stall ended and, unless it lasts, was logged no more than some minutes before the stall. A

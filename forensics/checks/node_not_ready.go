@@ -73,7 +73,7 @@ func because(p *forensics.Pass, f *forensics.Finding, e logs.Event) {
 	case "pleg":
 		f.Because = []forensics.Entity{stall.PlegEntity}
 	case "silent", "":
-		for _, i := range unreachableAPI(p) {
+		for _, i := range slices.Concat(unreachableAPI(p), badCertificates(p)) {
 			if i.Grave() {
 				f.Because = []forensics.Entity{i.Subject}
 			}

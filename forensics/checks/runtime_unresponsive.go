@@ -289,19 +289,23 @@ func noThreads(p *forensics.Pass) (found []forensics.Entity) {
 }
 
 // fullDisks are those that leave no space for what a runtime writes.
-func fullDisks(p *forensics.Pass) (found []forensics.Entity) {
+func fullDisks(p *forensics.Pass) []forensics.Entity {
+	found := measuredFull(p)
+	for _, i := range fullUnmeasured(p) {
+		if i.Current {
+			found = append(found, i.Subject)
+		}
+	}
+	return found
+}
+
+// measuredFull are those of which the figures say so.
+func measuredFull(p *forensics.Pass) (found []forensics.Entity) {
 	d := diskview.State(p)
 	for _, f := range d.FileSystems {
 		_, full := f.Full()
 		if (full || f.AvailableBytes < f.CapacityBytes/1000) && f.Error == "" && kubeletWrites(d, f) && !diskview.ReadOnly(f) {
 			found = append(found, diskview.Entity(f))
-		}
-	}
-	if seen, _ := p.Evidence.Saw(forensics.SourceDisks); !seen {
-		for _, i := range fullByLog(p) {
-			if i.Current {
-				found = append(found, i.Subject)
-			}
 		}
 	}
 	return found

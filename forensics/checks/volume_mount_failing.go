@@ -49,6 +49,11 @@ attached, or a call of the driver has not returned.`,
 				return forensics.Entity{}
 			}
 			return pod
+		}, Ended: func(waits forensics.Entity) *time.Time { // a container is started once the volumes of its pod are mounted
+			return logview.Last(slices.DeleteFunc(logview.Events(p, "pod-started"), func(e logs.Event) bool {
+				pod := incident.PodOf(p, e)
+				return pod != waits && (pod.Kind != "" || waits.Kind != forensics.KindVolume)
+			}))
 		}}
 		for _, i := range waiting.Find(p, logview.Events(p, logs.KindVolumesNotMounted, "subpath-failed")) {
 			reportWaitingPod(p, i, unattached)

@@ -75,6 +75,9 @@ func (e Event) Cause() Cause {
 	says := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(e.Reason, w) })
 	}
+	if e.refused() {
+		return CauseRuntimeDown
+	}
 	switch e.Kind {
 	case KindPLEGRelistFailed, KindRuntimeCallFailed:
 		if says("Cannot connect to the Docker daemon") { // dockershim gives it no code
@@ -221,4 +224,14 @@ func (e Event) Call() string {
 // NamesDriver says whether a message names a CSI driver, if only in the path of a socket or within an error.
 func (e Event) NamesDriver(driver string) bool {
 	return e.Driver == driver || strings.Contains(e.Path, driver) || strings.Contains(e.Reason, driver)
+}
+
+// refused says of a failed call about a container or sandbox that the runtime's own socket refused it, or was not there: a network plugin
+// has a socket, too, but its errors come through the runtime, which gives them another code.
+func (e Event) refused() bool {
+	switch e.Kind {
+	case KindSandboxCreateFailed, KindSandboxStopFailed, kindSandboxRemoveFailed, kindContainerCreateFailed, kindContainerStartFailed, KindContainerStopFailed, kindContainerRemoveFailed:
+		return e.Code == "Unavailable" && strings.Contains(e.Reason, "dial unix ") && strings.Contains(e.Reason, ".sock: connect: ")
+	}
+	return false
 }

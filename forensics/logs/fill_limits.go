@@ -31,6 +31,8 @@ func apiTrouble(e *entry, o *occurrence) bool {
 		o.Kind = KindCertExpired
 	case strings.Contains(text, "the object has been modified"):
 		return false
+	case strings.Contains(text, "certificate has expired or is not yet valid") && certTrouble(e, o): // it is reached
+		o.Kind, o.Path = KindCertExpired, ""
 	}
 	return true
 }

@@ -78,6 +78,13 @@ func (s *pressure) OnlyPIDs() bool {
 	return s != nil && len(s.resources) == 1 && s.resources[0] == "pids"
 }
 
+// Reclaims says whether the kubelet itself says that it needs space on a disk.
+func Reclaims(p *forensics.Pass) bool {
+	return slices.ContainsFunc(Events(p, logs.KindEvictionReclaiming, logs.KindEvictionMustEvict), func(e logs.Event) bool {
+		return (&pressure{resources: []string{e.Reason}}).Disk()
+	})
+}
+
 // longPressure is longer than what reclaiming or one eviction needs to end a pressure.
 const longPressure = 5 * time.Minute
 

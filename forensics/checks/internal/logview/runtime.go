@@ -34,13 +34,13 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 	if byHand(p) {
 		return nil
 	}
-	for _, e := range Events(p, logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy, kubeletFatal) {
+	for _, e := range Events(p, slices.Concat([]logs.Kind{logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy, kubeletFatal}, ofPods)...) {
 		call, ok := unansweredIn(e)
 		if !ok || e.Kind != kubeletFatal && !AfterStart(p, Last([]logs.Event{e})) {
 			continue
 		}
 		s.Events = append(s.Events, e)
-		s.Current = s.Current || Repeating(p, e) && !RuntimeStarted(p, e)
+		s.Current = s.Current || Repeating(p, e) && !RuntimeStarted(p, e) && !podStarted(p, e)
 		s.Reason = cmp.Or(s.Reason, e.Reason)
 		if call != "" {
 			s.Calls = findings.Union(s.Calls, []string{call})
@@ -60,11 +60,11 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 	return &s
 }
 
-// byHand says that all that shows it are calls of crictl of which one was answered later, or a single one: crictl waits for seconds, and a busy
+// byHand says that all that shows it are calls of crictl, or what docker has printed, of which one was answered later, or a single one: crictl waits for seconds, and a busy
 // runtime is that slow.
 func byHand(p *forensics.Pass) bool {
 	all := Events(p, logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy)
-	if len(all) == 0 || slices.ContainsFunc(all, func(e logs.Event) bool { return e.Origin != "crictl" }) {
+	if len(all) == 0 || slices.ContainsFunc(all, func(e logs.Event) bool { return e.Origin != "crictl" && !(e.Origin == "" && e.Kind == logs.KindRuntimeDown) }) {
 		return false
 	}
 	return len(all) == 1 && all[0].Count == 1 && all[0].Kind == logs.KindRuntimeCallFailed || lastLine(Events(p, "runtime-answered")) > lastLine(all)
@@ -109,11 +109,26 @@ func Repeats(e logs.Event) time.Duration {
 	return EveryRound
 }
 
+// ofPods are failed calls about one sandbox or container. They show a runtime that is down only where its socket refused them.
+var ofPods = []logs.Kind{
+	logs.KindSandboxCreateFailed, logs.KindSandboxStopFailed, "sandbox-remove-failed",
+	"container-create-failed", "container-start-failed", logs.KindContainerStopFailed, "container-remove-failed",
+}
+
+// podStarted says that containers were started since such a call: the runtime is there again.
+func podStarted(p *forensics.Pass, e logs.Event) bool {
+	last, start := Last([]logs.Event{e}), Last(Events(p, "pod-started"))
+	return slices.Contains(ofPods, e.Kind) && last != nil && start != nil && start.After(*last)
+}
+
 // kubeletFatal is a kubelet that ends: it does so when it cannot connect to the runtime.
 const kubeletFatal logs.Kind = "kubelet-fatal"
 
 // unansweredIn says whether a message shows a runtime that does not respond, and which call it was.
 func unansweredIn(e logs.Event) (call string, ok bool) {
+	if slices.Contains(ofPods, e.Kind) {
+		return "", e.Cause() == logs.CauseRuntimeDown
+	}
 	switch e.Kind {
 	case logs.KindRuntimeDown:
 		return "", true
