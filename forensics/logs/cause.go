@@ -230,7 +230,7 @@ func (e Event) NamesDriver(driver string) bool {
 // has a socket, too, but its errors come through the runtime, which gives them another code.
 func (e Event) refused() bool {
 	switch e.Kind {
-	case KindSandboxCreateFailed, KindSandboxStopFailed, kindSandboxRemoveFailed, kindContainerCreateFailed, kindContainerStartFailed, KindContainerStopFailed, kindContainerRemoveFailed:
+	case KindSandboxCreateFailed, KindSandboxStopFailed, kindSandboxRemoveFailed, kindContainerCreateFailed, kindContainerStartFailed, KindContainerStopFailed, kindContainerRemoveFailed, KindPodKillFailed:
 		return e.Code == "Unavailable" && strings.Contains(e.Reason, "dial unix ") && strings.Contains(e.Reason, ".sock: connect: ")
 	}
 	return false

@@ -35,3 +35,24 @@ func TestWellAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestGone has claims that a later answer does not have any more.
+func TestGone(t *testing.T) {
+	const claim = "$ kubectl get pvc\nNAME     STATUS        VOLUME   CAPACITY   ACCESS MODES   STORAGECLASS   AGE\ndata-0   Terminating   pvc-01   10Gi       RWO            gp3            51d\n"
+	for _, c := range []struct {
+		name, later string
+		gone        bool
+	}{
+		{"a list that is empty", "$ kubectl get pvc\nNo resources found in default namespace.\n", true},
+		{"one that is not found", "Error from server (NotFound): persistentvolumeclaims \"data-0\" not found\n", true},
+		{"another that is not found", "Error from server (NotFound): persistentvolumeclaims \"data-1\" not found\n", false},
+		{"a volume of its name", "Error from server (NotFound): persistentvolumes \"data-0\" not found\n", false},
+		{"a list of others that is empty", "$ kubectl get pods\nNo resources found in default namespace.\n", false},
+		{"a list of another namespace that is empty", "$ kubectl -n other get pvc\nNo resources found in other namespace.\n", false},
+		{"a request to delete it", "persistentvolumeclaim \"data-0\" deleted\n", false},
+	} {
+		if _, _, shown := Lines([]byte(claim+c.later), saved); (shown == nil) != c.gone {
+			t.Errorf("%s: %s", c.name, shown)
+		}
+	}
+}

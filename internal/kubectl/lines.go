@@ -101,6 +101,7 @@ type page struct {
 	namespace string      // of the command line
 	node      string      // of the command line
 	leased    string      // the node whose lease the kubelet could not renew, by its log
+	listed    string      // the kind of object that the command line lists
 	failed    int         // texts that were no YAML
 	well      []string    // resources that conditions say the node has enough of
 }
@@ -489,6 +490,7 @@ func (p *page) context(line string) {
 	if m := getNode.FindStringSubmatch(line); m != nil {
 		p.node = m[1]
 	}
+	p.gone(line)
 	if n := len(p.sections); n > 0 {
 		p.described.field(line)
 		p.sections[n-1] = p.described
@@ -536,6 +538,33 @@ func (p *page) context(line string) {
 		}
 	}
 	p.sections[len(p.sections)-1] = *d
+}
+
+var (
+	asksFor  = pattern.New(`(?:kubectl|oc|k)\b.*\bget\b.* (po|pv)(?:ds?|(c))?(?: |$)`)
+	notFound = pattern.New(`\(NotFound\): (pods|persistentvolumeclaims|persistentvolumes) "([\w.-]+)" not found`)
+)
+
+// gone forgets the rows of objects that a later answer of the API server does not have any more.
+func (p *page) gone(line string) {
+	if m := asksFor.FindStringSubmatch(line); m != nil {
+		p.listed = map[string]string{"po": "Pod", "pv": "PersistentVolume"}[m[1]]
+		if m[2] != "" {
+			p.listed = "PersistentVolumeClaim"
+		}
+		return
+	}
+	kind, name := "", ""
+	if m := notFound.FindStringSubmatch(line); m != nil {
+		kind, name = kindOf(strings.TrimSuffix(m[1], "s")), m[2]
+	} else if strings.HasPrefix(strings.TrimSpace(line), "No resources found") {
+		kind = p.listed
+	}
+	for i := range p.rows {
+		if d := &p.rows[i]; kind != "" && d.kind == kind && (name == "" && (p.namespace == "" || d.namespace == p.namespace) || name == d.name) {
+			d.kind = ""
+		}
+	}
 }
 
 // complete says of events what the lines around them tell: which object they are about, and on which node it is.

@@ -54,7 +54,10 @@ func sinceBoot(p *forensics.Pass, kinds ...logs.Kind) []logs.Event {
 	boot, logged := p.Evidence.Node.Boot, logview.Boot(p)
 	return slices.DeleteFunc(logview.Events(p, kinds...), func(e logs.Event) bool {
 		last := logview.Last([]logs.Event{e})
-		return last != nil && (boot != nil && last.Before(boot.Add(-time.Minute)) || logged != nil && last.Before(*logged) || mountedSince(p, e.Device, *last))
+		if last == nil {
+			return mountedBelow(p, e)
+		}
+		return boot != nil && last.Before(boot.Add(-time.Minute)) || logged != nil && last.Before(*logged) || mountedSince(p, e.Device, *last)
 	})
 }
 
@@ -71,6 +74,19 @@ func mountedSince(p *forensics.Pass, device string, moment time.Time) bool {
 		return at
 	})
 	return device != "" && mounted[device].After(moment)
+}
+
+// mountedBelow says the same of lines without times: the mount stands below, in each file that has them.
+func mountedBelow(p *forensics.Pass, e logs.Event) bool {
+	mounts := map[string]int64{}
+	for _, m := range logview.Events(p, logs.KindKernelFSMounted) {
+		for _, q := range m.Quotes {
+			if m.Device == e.Device && m.Last == nil {
+				mounts[q.File] = max(mounts[q.File], q.Line)
+			}
+		}
+	}
+	return e.Device != "" && len(e.Quotes) > 0 && !slices.ContainsFunc(e.Quotes, func(q logs.Quote) bool { return mounts[q.File] <= q.Line })
 }
 
 // KernelEvents are those of sinceBoot that are about a mount. The name is for the kinds.

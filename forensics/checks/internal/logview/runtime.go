@@ -34,7 +34,7 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 	if byHand(p) {
 		return nil
 	}
-	for _, e := range Events(p, slices.Concat([]logs.Kind{logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy, kubeletFatal}, ofPods)...) {
+	for _, e := range Events(p, append(ofPods[:len(ofPods):len(ofPods)], logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy, kubeletFatal)...) {
 		call, ok := unansweredIn(e)
 		if !ok || e.Kind != kubeletFatal && !AfterStart(p, Last([]logs.Event{e})) {
 			continue
@@ -64,7 +64,9 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 // runtime is that slow.
 func byHand(p *forensics.Pass) bool {
 	all := Events(p, logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy)
-	if len(all) == 0 || slices.ContainsFunc(all, func(e logs.Event) bool { return e.Origin != "crictl" && !(e.Origin == "" && e.Kind == logs.KindRuntimeDown) }) {
+	if len(all) == 0 || slices.ContainsFunc(all, func(e logs.Event) bool {
+		return e.Origin != "crictl" && !(e.Origin == "" && e.Kind == logs.KindRuntimeDown)
+	}) {
 		return false
 	}
 	return len(all) == 1 && all[0].Count == 1 && all[0].Kind == logs.KindRuntimeCallFailed || lastLine(Events(p, "runtime-answered")) > lastLine(all)
@@ -112,7 +114,7 @@ func Repeats(e logs.Event) time.Duration {
 // ofPods are failed calls about one sandbox or container. They show a runtime that is down only where its socket refused them.
 var ofPods = []logs.Kind{
 	logs.KindSandboxCreateFailed, logs.KindSandboxStopFailed, "sandbox-remove-failed",
-	"container-create-failed", "container-start-failed", logs.KindContainerStopFailed, "container-remove-failed",
+	"container-create-failed", "container-start-failed", logs.KindContainerStopFailed, "container-remove-failed", logs.KindPodKillFailed,
 }
 
 // podStarted says that containers were started since such a call: the runtime is there again.
