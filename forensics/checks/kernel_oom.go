@@ -54,7 +54,7 @@ func ooms(p *forensics.Pass) []incident.Incident {
 				return ok && (name == "kubelet" || cri.IsLogName(name))
 			})
 			ends := !live && logview.Within(i.Last, logview.Story(p).Last, time.Second) // what somebody has cut out to show it
-			list[n].Minor = i.Count < logview.FewFailures && !vital && !ends && !(panicked && i.Events[0].Kind == "kernel-oom")
+			list[n].Minor = i.Count < logview.FewFailures && !vital && !ends && (!panicked || i.Events[0].Kind != "kernel-oom")
 		}
 		return list
 	})

@@ -129,7 +129,7 @@ const (
 	undeletedSlice = `I1120 10:02:45.420991    1701 pod_container_manager_linux.go:210] "Failed to delete cgroup paths" cgroupName=["kubepods","burstable","pod` + uid +
 		`"] err="unable to destroy cgroup paths for cgroup [kubepods burstable pod` + uid + `] : Timed out while waiting for systemd to remove kubepods-burstable-pod1.slice"` + "\n"
 	statfsOfMain = "syscall.Syscall(0x89, 0xc0009a4120, 0xc00058b8a0, 0x0)\n\t/s.go:69 +0x25\nsyscall.Statfs({0xc000a1c0f0?, 0xc00058b8c0?}, 0xc00058b8a0)\n\t/z.go:1376 +0x78\n" +
-		"github.com/google/cadvisor/fs.getVfsStats({0xc000a1c0f0?, 0x5?})\n\t/fs.go:720 +0x5d\ngithub.com/google/cadvisor/fs.(*RealFsInfo).GetFsInfoForPath(0xc000c0a8d0, 0x0)\n\t/fs.go:446 +0x76f\n"
+		"github.com/google/cadvisor/fs.getVfsStats({0xc000a1c0f0?, 0x5?})\n\tvendor/github.com/google/cadvisor/fs/fs.go:720 +0x5d\ngithub.com/google/cadvisor/fs.(*RealFsInfo).GetFsInfoForPath(0xc000c0a8d0, 0x0)\n\tvendor/github.com/google/cadvisor/fs/fs.go:446 +0x76f\n"
 	softLockup       = "[ 61.2] watchdog: BUG: soft lockup - CPU#2 stuck for 22s! [kworker/2:1:31877]\n"
 	imageRemovedLine = `I1120 02:10:44.301270    1210 image_gc_manager.go:375] "Removing image to free bytes" imageID="sha256:1c3d6ab0f26a" size=648112345` + "\n"
 )

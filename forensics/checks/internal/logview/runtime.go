@@ -65,7 +65,7 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 func byHand(p *forensics.Pass) bool {
 	all := Events(p, logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy)
 	if len(all) == 0 || slices.ContainsFunc(all, func(e logs.Event) bool {
-		return e.Origin != "crictl" && !(e.Origin == "" && e.Kind == logs.KindRuntimeDown)
+		return e.Origin != "crictl" && (e.Origin != "" || e.Kind != logs.KindRuntimeDown)
 	}) {
 		return false
 	}
