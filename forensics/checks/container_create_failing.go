@@ -57,6 +57,9 @@ missing file of the image looks the same: the error tells.`,
 					if cause, mount := e.Cause(), mountInMessage(p, e); mount.Kind != "" && (cause == "disconnected" || cause == "stale") {
 						f.Because = findings.Union(f.Because, []forensics.Entity{mount})
 					}
+					if e.Code == "EHOSTDOWN" { // which the SMB client answers without its server
+						f.Because = findings.Union(f.Because, lostSMB(p))
+					}
 				}
 				if i.Grave() {
 					f.Remedies = []forensics.Remedy{describePod(i.Events[0].PodName)}
@@ -65,6 +68,20 @@ missing file of the image looks the same: the error tells.`,
 			}
 		}
 	},
+}
+
+// lostSMB is the SMB server that the kernel lost; nothing where it lost several.
+func lostSMB(p *forensics.Pass) []forensics.Entity {
+	var lost []forensics.Entity
+	for _, i := range lostServers(p) {
+		if i.Events[0].Kind == logs.KindKernelCIFSDown {
+			lost = append(lost, i.Subject)
+		}
+	}
+	if len(lost) != 1 {
+		return nil
+	}
+	return lost
 }
 
 // ofSandbox says whether the name that is reserved is that of a pod's sandbox: it has no container's in it.

@@ -19,7 +19,7 @@ var silent = map[string]string{
 	// Operations that fail: Story.Operations has those whose last try failed, and volume-mount-failing and volume-attach-failing report them.
 	"mount-failed": "operation", "device-mount-failed": "operation", "attach-failed": "operation",
 	// Success.
-	"attach-done": "success", "attach-waited": "success", "device-mounted": "success", "mount-done": "success",
+	"attach-done": "success", "attach-waited": "success", "device-mounted": "success",
 	"pod-scheduled":         "start",
 	"orphan-volume-removed": "success",
 	// The stages of a deletion: Story.Deletions has those that do not end, and pod-terminating-stuck reports them.

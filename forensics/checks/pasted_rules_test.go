@@ -101,6 +101,11 @@ func TestRulesOfPastedEvidence(t *testing.T) {
 		{"certificates that were renewed below", expired + renewed, []string{"was refused"}, []string{"has been refused"}},
 		{"certificates that were renewed above", renewed + expired, []string{"has been refused"}, nil},
 		{"a network that flannel does not make, by what repeats it", networkEcho + networkEcho + flannelExits, []string{"sandbox-create-failing: Network plugin cannot set up pods"}, nil},
+		{"files whose owner is changed", ownership + ownership, []string{"changes the ownership of all files"}, nil},
+		{"files whose owner was changed", ownership + ownership + `I1120 10:03:15.000000    1701 operation_generator.go:722] "MountVolume.SetUp succeeded for volume \"data\" (UniqueName: \"kubernetes.io/csi/x^y\") pod \"cart-1\" (UID: \"` + uid + `\") " pod="shop/cart-1"` + "\n", nil, []string{"changes the ownership"}},
+		{"a pod that waits for its volumes, of which the owner is changed", ownership + ownership + strings.Repeat(waitsForData, 3), []string{"volume-mount-failing: Pod shop/cart-1 has been waiting"}, []string{"changes the ownership"}},
+		{"a lock in containerd, of which the program is known by its modules alone", lockOfMetrics, nil, []string{"kubelet-lock-contention"}},
+		{"a lock in a kubelet whose callers are cut off", strings.ReplaceAll(lockOfMetrics, "github.com/containerd/containerd/vendor", "k8s.io/kubernetes/vendor"), []string{"kubelet-lock-contention"}, nil},
 		{"a volume on a host that is down", hostDown("lstat /var/lib/kubelet/x"), []string{"mount-disconnected"}, nil},
 		{"a driver that cannot connect to a host that is down", hostDown("dial tcp 192.0.2.7:443: connect"), nil, []string{"mount-disconnected"}},
 		{"pods of a removed node, by the ends of their deletions alone", `I1120 10:02:45.530044       1 gc_controller.go:261] "Forced deletion of orphaned Pod succeeded" pod="shop/cart-1"` + "\n", []string{"pod-podgc: Pod shop/cart-1 was deleted by pod garbage collection: the Node object does not exist"}, nil},
@@ -130,6 +135,11 @@ const (
 		`"] err="unable to destroy cgroup paths for cgroup [kubepods burstable pod` + uid + `] : Timed out while waiting for systemd to remove kubepods-burstable-pod1.slice"` + "\n"
 	statfsOfMain = "syscall.Syscall(0x89, 0xc0009a4120, 0xc00058b8a0, 0x0)\n\t/s.go:69 +0x25\nsyscall.Statfs({0xc000a1c0f0?, 0xc00058b8c0?}, 0xc00058b8a0)\n\t/z.go:1376 +0x78\n" +
 		"github.com/google/cadvisor/fs.getVfsStats({0xc000a1c0f0?, 0x5?})\n\tvendor/github.com/google/cadvisor/fs/fs.go:720 +0x5d\ngithub.com/google/cadvisor/fs.(*RealFsInfo).GetFsInfoForPath(0xc000c0a8d0, 0x0)\n\tvendor/github.com/google/cadvisor/fs/fs.go:446 +0x76f\n"
+	ownership     = `I1120 10:02:15.000000    1701 volume_linux.go:110] "Setting volume ownership for /var/lib/kubelet/pods/` + uid + `/volumes/kubernetes.io~csi/data/mount and fsGroup set. If the volume has a lot of files then setting volume ownership could be slow, see https://github.com/kubernetes/kubernetes/issues/69699"` + "\n"
+	waitsForData  = `E1120 10:03:40.000000    1701 kubelet.go:1922] "Unable to attach or mount volumes for pod; skipping pod" err="unmounted volumes=[data], unattached volumes=[data]: timed out waiting for the condition" pod="shop/cart-1"` + "\n"
+	lockOfMetrics = "goroutine 233 [sync.Mutex.Lock, 239 minutes]:\nsync.runtime_SemacquireMutex(0x7f10db575650?, 0xd0?, 0x55e6169b6452?)\n\t/usr/lib/go-1.23/src/runtime/sema.go:95 +0x25\n" +
+		"sync.(*Mutex).lockSlow(0xc0003aad98)\n\t/usr/lib/go-1.23/src/sync/mutex.go:173 +0x15d\nsync.(*Mutex).Lock(...)\n\t/usr/lib/go-1.23/src/sync/mutex.go:92\n" +
+		"github.com/docker/go-metrics.(*Namespace).WithConstLabels(0xc0003aad70, 0xc0403f1b30)\n\t/src/github.com/containerd/containerd/vendor/github.com/docker/go-metrics/namespace.go:43 +0x55\n"
 	softLockup       = "[ 61.2] watchdog: BUG: soft lockup - CPU#2 stuck for 22s! [kworker/2:1:31877]\n"
 	imageRemovedLine = `I1120 02:10:44.301270    1210 image_gc_manager.go:375] "Removing image to free bytes" imageID="sha256:1c3d6ab0f26a" size=648112345` + "\n"
 )

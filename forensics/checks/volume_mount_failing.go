@@ -24,7 +24,8 @@ var volumeMountFailing = forensics.Check{
 failed is a warning from the third failure on, which its wait until the next try tells, too; once it is mounted, it is left out. Of a few lines that were picked
 from a log, one failure at their end is possible. A driver that is not registered or is stuck in a call
 has checks of its own. Pods that wait for volumes of which no failure is logged are reported by their pod: most often the volume is not
-attached, or a call of the driver has not returned.`,
+attached, or a call of the driver has not returned. On a volume with millions of files the kubelet may take minutes to change their
+ownership (fsGroup).`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -55,12 +56,45 @@ attached, or a call of the driver has not returned.`,
 				return pod != waits && (pod.Kind != "" || waits.Kind != forensics.KindVolume)
 			}))
 		}}
-		for _, i := range waiting.Find(p, logview.Events(p, logs.KindVolumesNotMounted, "subpath-failed")) {
+		waits := waiting.Find(p, logview.Events(p, logs.KindVolumesNotMounted, "subpath-failed"))
+		for _, i := range waits {
 			reportWaitingPod(p, i, unattached)
+		}
+		if len(waits) == 0 {
+			reportOwnership(p)
 		}
 		reportRejected(p)
 		reportCSIErrors(p, "csi-call-failed", "cannot mount or unmount volumes", "could not mount or unmount volumes")
 	},
+}
+
+// rootMismatch has the kubelet leave the files of a volume alone.
+var rootMismatch = forensics.Remedy{
+	Action: remedy.ActionConfigure, Instruction: "Set securityContext.fsGroupChangePolicy: OnRootMismatch in the pod",
+	Why: "the kubelet then changes the files only if the owner of the volume's root directory differs", OnlyIf: "the files have the right group already",
+	Risk: "files with another group stay as they are",
+}
+
+// reportOwnership reports pods that wait until the kubelet has changed the ownership of all files of a volume, where no other message says
+// that they wait. The kubelet says after 30 s that it is slow; new ones say each minute how far they are (pkg/volume/volume_linux.go).
+func reportOwnership(p *forensics.Pass) {
+	spec := incident.Spec{Few: 2, Kubelet: true, Subject: func(e logs.Event) forensics.Entity { return incident.PodOf(p, e) }, Ended: func(waits forensics.Entity) *time.Time {
+		// Volumes that are mounted are counted without a name; it may be this one.
+		return logview.Last(slices.DeleteFunc(logview.Events(p, "pod-started", "mount-done"), func(e logs.Event) bool {
+			return e.Kind == "pod-started" && incident.PodOf(p, e) != waits
+		}))
+	}}
+	for _, i := range spec.Find(p, logview.Events(p, "volume-ownership")) {
+		i.Expect(p, logview.FewFailures)
+		name := findings.PodTitle(p, i.Subject.ID)
+		f := i.Finding(p, name+" waits: the kubelet changes the ownership of all files of a volume", name+" waited: the kubelet changed the ownership of all files of a volume")
+		if i.Grave() {
+			f.Remedies = []forensics.Remedy{rootMismatch}
+		}
+		p.ReportAlike("ownership", func(n int) string {
+			return findings.Plural(n, "pod") + " cannot start: the kubelet changes the ownership of files"
+		}, f)
+	}
 }
 
 // reportRejected reports volumes that the kubelet does not begin to mount. It tries again every 100 ms.
@@ -128,11 +162,7 @@ func reportWaitingPod(p *forensics.Pass, i incident.Incident, unattached volumeO
 			"On a volume with many files this takes longer than the kubelet waits.")
 		f.Refs = append(f.Refs, logview.EventRefs(e)...)
 		if i.Grave() {
-			f.Remedies = append(f.Remedies, forensics.Remedy{
-				Action: remedy.ActionConfigure, Instruction: "Set securityContext.fsGroupChangePolicy: OnRootMismatch in the pod",
-				Why: "the kubelet then changes the files only if the owner of the volume's root directory differs", OnlyIf: "the files have the right group already",
-				Risk: "files with another group stay as they are",
-			})
+			f.Remedies = append(f.Remedies, rootMismatch)
 		}
 		break
 	}

@@ -10,7 +10,7 @@ import (
 // "containerd", "dockerd", "etcd", the name of the directory below cmd/ that its main function is from, or "csi-driver" for a server of CSI
 // calls whose name the frames do not have. "" if they do not tell: the dump is cut, or of another kind of program.
 func (d *Dump) ProgramByFrames() string {
-	main, named, served := "", "", ""
+	main, named, served, vendored := "", "", "", ""
 	for i := range d.Goroutines {
 		g := &d.Goroutines[i]
 		for j := range g.Frames {
@@ -19,6 +19,7 @@ func (d *Dump) ProgramByFrames() string {
 				return kubeletProgram
 			}
 			main = cmp.Or(main, mainOf(f))
+			vendored = cmp.Or(vendored, vendorOf(f.File))
 			named = cmp.Or(named, serverOf(f.Func))
 			if strings.HasPrefix(f.Func, csiHandler) {
 				served = "csi-driver"
@@ -28,7 +29,7 @@ func (d *Dump) ProgramByFrames() string {
 			return kubeletProgram
 		}
 	}
-	return cmp.Or(named, main, served)
+	return cmp.Or(named, main, served, vendored)
 }
 
 const (
@@ -51,6 +52,26 @@ func mainOf(f *Frame) string {
 		return ""
 	}
 	return path.Base(dir)
+}
+
+// vendorOf is the program in whose module the source of another one was copied: github.com/containerd/containerd/vendor/… All programs of
+// Kubernetes share one module.
+func vendorOf(file string) string {
+	module, _, ok := strings.Cut(file, "/vendor/")
+	if !ok {
+		return ""
+	}
+	for _, m := range []struct{ module, program string }{
+		{"github.com/containerd/containerd", "containerd"},
+		{"github.com/cri-o/cri-o", "crio"},
+		{"github.com/docker/docker", "dockerd"},
+		{"github.com/Mirantis/cri-dockerd", "cri-dockerd"},
+	} {
+		if strings.HasSuffix(module, m.module) {
+			return m.program
+		}
+	}
+	return ""
 }
 
 // serverOf knows packages that only one program runs, with the path of their module cut.
