@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -68,5 +69,27 @@ func kubeletSyncloopStalledInDumps() []scenario {
 			want: []string{"critical subsystem syncloop"}, says: "sync loop blocked",
 		},
 		{name: "a dump of a sync loop at rest", base: wellNode, change: withStack("kubelet-1.22", "the sync loop at rest"), outcome: forensics.OutcomeClean},
+	}
+}
+
+// TestSilenceOfAWaitingThread: without a dump, the silence of the sync loop is an effect of what the only waiting thread waits for, if it has
+// waited as long.
+func TestSilenceOfAWaitingThread(t *testing.T) {
+	for _, tt := range []struct {
+		waits  float64
+		effect bool
+	}{{740, true}, {300, false}} {
+		e := sickNode(t)
+		noDump(t, &e)
+		silentSince("10:00:10", 900)(t, &e)
+		e.Kubelet.Endpoints = nil
+		e.Threads[0].WaitSeconds = &tt.waits
+		e.Threads[0].Path = "/mnt/elsewhere" // so that housekeeping has nothing to do with it
+		a := forensics.Analyze(&e, All())
+		root := slices.ContainsFunc(a.Diagnoses, func(d forensics.Diagnosis) bool { return a.Findings[d.Findings[0]].ID == "kubelet-syncloop-stalled" })
+		named := slices.ContainsFunc(a.Findings, func(f forensics.Finding) bool { return f.ID == "kubelet-syncloop-stalled" })
+		if !named || root == tt.effect {
+			t.Errorf("a thread that has waited for %g s: silence named %v, as a cause %v", tt.waits, named, root)
+		}
 	}
 }

@@ -13,6 +13,7 @@ func TestOf(t *testing.T) {
 		"fuse.ceph-fuse":     {Name: NameFUSE, Class: FUSE},
 		"fuseblk.ntfs-3g":    {Name: NameFUSE, Class: FUSE},
 		"ext3":               {Name: "ext4", Class: Block},
+		"btrfs":              {Name: "btrfs", Class: Block, OwnDevices: true},
 		"xfs":                {Name: "xfs", Class: Block},
 		"overlayfs":          {Name: "overlay", Class: Overlay, OwnDevices: true},
 		"squashfs":           {Name: "squashfs", Class: Block, ReadOnly: true},
