@@ -51,6 +51,7 @@ system that is busy is enough. Pods that are stuck in Terminating are left to po
 			f := i.Finding(p, name+" cannot be stopped or removed", name+" could not be stopped or removed")
 			incident.ByRuntime(p, &f)
 			byHungTask(p, &f, i)
+			byBlockedThread(p, &f, i)
 			if i.Grave() {
 				client := "crictl"
 				if e := i.Events[0]; e.Origin == "dockerd" || busyByHand(e) {
@@ -84,6 +85,21 @@ func byHungTask(p *forensics.Pass, f *forensics.Finding, i incident.Incident) {
 		f.Because = append(f.Because, task.Subject)
 		f.Detail = findings.Sentences(f.Detail, "The kernel reports "+name+" as hung: SIGKILL does not end such a task. The log does not say whether it is of this container.")
 		f.Confidence, f.ConfidenceWhy = forensics.Possible, "the logs show both near one another, and do not name the container's processes"
+	}
+}
+
+// byBlockedThread does the same with threads whose stacks somebody has saved beside the log: who looks at a container that does not end
+// shows its process.
+func byBlockedThread(p *forensics.Pass, f *forensics.Finding, i incident.Incident) {
+	if !slices.ContainsFunc(i.Events, notKilled) || p.Evidence.Collector.PID != 0 {
+		return
+	}
+	for _, t := range p.Evidence.Threads {
+		if t.Saved == "" || t.Wait.FS == "" || !ofContainers(t.Comm) {
+			continue
+		}
+		f.Because = append(f.Because, forensics.ThreadEntity(t))
+		f.Confidence, f.ConfidenceWhy = forensics.Possible, "the text shows both, and does not say that the process is of this container"
 	}
 }
 

@@ -75,7 +75,7 @@ func lostServers(p *forensics.Pass) []incident.Incident {
 				list[n].Current = true
 			}
 		}
-		return slices.DeleteFunc(list, func(i incident.Incident) bool { return i.Last == nil && isBack(p, i, subject) })
+		return slices.DeleteFunc(list, func(i incident.Incident) bool { return i.Last == nil && isBack(p, i, subject) || noMountLeft(p, i) })
 	})
 }
 
@@ -114,6 +114,15 @@ func isBack(p *forensics.Pass, i incident.Incident, subject func(logs.Event) for
 		}
 	}
 	return len(down) > 0
+}
+
+// noMountLeft says whether a list of mounts below the lines about a server has none of it: nothing can wait for it any more.
+func noMountLeft(p *forensics.Pass, i incident.Incident) bool {
+	none := slices.DeleteFunc(logview.Events(p, "no-mount"), func(e logs.Event) bool {
+		family, _, _ := strings.Cut(e.Reason, "4") // nfs4, nfs4,nfs
+		return (family == "" || !strings.HasPrefix(string(i.Events[0].Kind), "kernel-"+family)) && (i.Subject.Kind != "server" || !strings.HasPrefix(e.Reason, i.Subject.ID))
+	})
+	return logview.Below(i.Events, none)
 }
 
 // lastLines is the number of the last line that events quote, by file. The journal has none.

@@ -24,7 +24,8 @@ var kubeletRestarting = forensics.Check{
 its own ("command failed", "Failed to run kubelet", F lines), the kernel's OOM killer, or systemd's watchdog.
 
 - One restart by a signal is information: an update looks like this.
-- An end for any other reason is a warning.
+- An end for any other reason is a warning. A kubelet that could not start is information once a later one has: its node became ready, or
+  systemctl shows it active.
 - Three or more ends in the log are critical if the last kubelet did not reach its sync loop: the kubelet does not finish
   starting. The last step of the start that was logged shows what comes next (cmd/kubelet/app/server.go,
   pkg/kubelet/kubelet.go, 1.10 to 1.36).
@@ -54,7 +55,8 @@ another process id or another start shows the end. Restarts before the log began
 const manyEnds = 3
 
 func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensics.Finding {
-	bad := slices.DeleteFunc(slices.Clone(over), func(l logs.Life) bool { return l.End == logs.EndSignal || l.End == logs.EndUnknown || l.End == "" })
+	lasts := slices.DeleteFunc(slices.Clone(over), func(l logs.Life) bool { return startedSince(p, l) })
+	bad := slices.DeleteFunc(slices.Clone(lasts), func(l logs.Life) bool { return l.End == logs.EndSignal || l.End == logs.EndUnknown || l.End == "" })
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: p.Model.KubeletEntity(), Confidence: forensics.Certain, Since: cmp.Or(over[0].Last, over[0].Started),
 		Title:         fmt.Sprintf("kubelet has ended %s within the log: %s", findings.Times(int64(len(over))), endings(over)),
@@ -68,7 +70,7 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 	case len(over) >= manyEnds && len(bad) > 0 && starts && !logview.Stale(p):
 		f.Severity = forensics.Critical
 		f.Title = fmt.Sprintf("kubelet cannot finish starting: it has ended %s within the log", findings.Times(int64(len(over))))
-	case len(bad) > 0, len(over) >= manyEnds:
+	case len(bad) > 0, len(lasts) >= manyEnds:
 		f.Severity = forensics.Warning
 	}
 	if slices.ContainsFunc(over, func(l logs.Life) bool { return l.End == logs.EndUnknown }) {
@@ -99,6 +101,12 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 		}}
 	}
 	return f
+}
+
+// startedSince says whether a run ended by an error of its own before it had started, and a later one did start.
+func startedSince(p *forensics.Pass, l logs.Life) bool {
+	return l.End == logs.EndFatal && l.EndQuote != nil && l.Stage != logs.StartSyncLoop && l.Stage != logs.StartRegistered &&
+		logview.StartedSince(p, l.EndQuote.Time, *l.EndQuote)
 }
 
 const kubeletFatal logs.Kind = "kubelet-fatal"

@@ -7,6 +7,7 @@ const (
 	KindKernelNFSDown       Kind = "kernel-nfs-down"        // `nfs: server S not responding, still trying`; Server
 	KindKernelNFSTimeout    Kind = "kernel-nfs-timeout"     // `nfs: server S not responding, timed out`; Server
 	KindKernelNFSBack       Kind = "kernel-nfs-back"        // `nfs: server S OK`; Server
+	kindNoMount             Kind = "no-mount"               // an empty list of mounts, that internal/kubectl has read; Reason is what was looked for
 	KindKernelCephDown      Kind = "kernel-ceph-down"       // `libceph: mds0 … socket closed`, `ceph: mds0 hung`, `osdN down`; Server, Reason
 	KindKernelCephRejected  Kind = "kernel-ceph-rejected"   // session blocklisted, rejected, reconnect denied; does not recover; Server, Reason
 	KindKernelCephBack      Kind = "kernel-ceph-back"       // `ceph: mds0 came back`, `reconnect success`, `libceph: osdN up`; Server
@@ -63,6 +64,10 @@ func kernelMessages() []message {
 				{has: "nfs: server ", err: " OK", fill: nfsServer},
 				{has: "lockd: server ", err: " OK", fill: nfsServer},
 			},
+		},
+		{
+			kind: kindNoMount, severity: SeverityRoutine, words: "nothing of this is mounted", byReason: true,
+			rules: []rule{{event: "NoMount"}},
 		},
 		{
 			kind: KindKernelCephRejected, lane: LaneKernel,

@@ -11,6 +11,7 @@ const (
 	kindKubeletStopping  Kind = "kubelet-stopping"  // systemd: `Stopping kubelet`, `Stopped kubelet`
 	kindKubeletStarting  Kind = "kubelet-starting"  // systemd: `Started kubelet`, `Scheduled restart job`
 	kindKubeletWatchdog  Kind = "kubelet-watchdog"  // systemd: `Watchdog timeout`
+	kindKubeletRuns      Kind = "kubelet-runs"      // a row that internal/kubectl has read of `systemctl status`: the kubelet has run for a minute or longer
 	kindKubeletSignal    Kind = "kubelet-signal"    // `SIGABRT: abort`, `SIGQUIT: quit`; Code is the signal
 )
 
@@ -88,6 +89,10 @@ func lifeMessages() []message {
 				{start: "Started kubelet.service", fill: wholeMessage},
 				{start: "kubelet.service: ", has: "Scheduled restart job", fill: wholeMessage},
 			},
+		},
+		{
+			kind: kindKubeletRuns, severity: SeverityRoutine,
+			rules: []rule{{event: "KubeletRuns", fill: noCause}},
 		},
 		{
 			kind: kindKubeletStage, severity: SeverityRoutine, byReason: true,

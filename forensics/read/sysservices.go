@@ -25,7 +25,7 @@ type serviceReader struct {
 
 var (
 	unitHeading = pattern.New(`^[●○×↻•*x] (\S+)\.service\b`)
-	unitRuns    = pattern.New(`^Active: (?:active|activating \(start|reloading)|^active$`)
+	unitRuns    = pattern.New(`^Active: (?:active|activating \(start|reloading)|^active$|"reason":"KubeletRuns"`) // what internal/kubectl makes of the line
 	unitStart   = pattern.New(`[#$] (?:sudo )?systemctl (?:re)?start kubelet\b`)
 	unitActive  = pattern.New(`^Active: (inactive|failed|activating \(auto-restart\))(?: (.*))?$`)
 	ofKubelet   = pattern.New(`\bis-active kubelet(?:\.service)?\s*$|kubelet.*/status\b|^Name:\s+kubelet$`)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/internal/nodename"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
@@ -32,6 +33,9 @@ func Lines(text []byte, saved time.Time) (lines, objects, shown []byte) {
 		}
 		if n == 0 {
 			n = p.record(i)
+		}
+		if n == 0 {
+			n = p.state(i)
 		}
 		if n == 0 {
 			n = p.event(i)
@@ -78,12 +82,12 @@ func withoutBars(line string) string {
 
 // mayHold says quickly of most texts that there is nothing of it.
 func mayHold(text string) bool {
-	for _, word := range []string{"Warning", "Normal", "NotReady", "NodeStatusUnknown", "apiVersion", "LastTransitionTime", "Pressure", "Terminating", "<invalid>", "low on resource: ", "had condition: ", "nodes are available: "} {
+	for _, word := range []string{"Warning", "Normal", "NotReady", "NodeStatusUnknown", "apiVersion", "LastTransitionTime", "Pressure", "Terminating", "<invalid>", "low on resource: ", "had condition: ", "nodes are available: ", "active (running) since ", "/proc/mounts", "/proc/self/mount", "mount | ", "findmnt ", "mount -t "} {
 		if strings.Contains(text, word) {
 			return true
 		}
 	}
-	return strings.Contains(text, " Ready") && strings.Contains(text, ownRequest)
+	return strings.Contains(text, " Ready") && (strings.Contains(text, ownRequest) || strings.Contains(text, " kubelet["))
 }
 
 // page is a text that is looked at.
@@ -102,6 +106,8 @@ type page struct {
 	node      string      // of the command line
 	leased    string      // the node whose lease the kubelet could not renew, by its log
 	listed    string      // the kind of object that the command line lists
+	hosts     []string    // whose kubelets have written lines, two at most
+	unit      string      // the service whose status is shown
 	failed    int         // texts that were no YAML
 	well      []string    // resources that conditions say the node has enough of
 }
@@ -402,24 +408,39 @@ const ownRequest = "/kube-node-lease/leases/"
 // readyNow is a node and its state, in a table or in a sentence.
 var readyNow = pattern.New("(?:^|[\\s\"'`(*])([a-z0-9][a-z0-9.-]*)[\"'`*]?\\s+(?:(?:is|was|as|has|been|became|shows|now|back|again|to|in|status|state)\\s+){0,4}[\"'`*]?Ready\\b")
 
-// isReady makes an event of a line that says the node to be ready whose kubelet could not reach the API server, by the lines above.
+// isReady makes an event of a line that says the node to be ready whose kubelet could not reach the API server, by the lines above, and of a
+// row of the only node whose kubelet has written the lines above.
 func (p *page) isReady(i int) bool {
 	line := p.lines[i]
 	if _, lease, ok := strings.Cut(line, ownRequest); ok {
 		p.leased = lease[:max(strings.IndexAny(lease, `?:"\ `), 0)]
 		return false
 	}
+	if m := kubeletLine.FindStringSubmatch(line); m != nil && !slices.Contains(p.hosts, m[1]) && len(p.hosts) < 2 {
+		p.hosts = append(p.hosts, m[1])
+	}
+	if m := readyRow.FindStringSubmatch(line); m != nil && len(p.hosts) == 1 && nodename.Same(m[1], p.hosts[0]) {
+		p.isWell(m[1], i)
+		return true
+	}
 	if p.leased == "" || len(line) > maxRow || !strings.Contains(line, "Ready") || unready.MatchString(line) {
 		return false
 	}
 	for _, m := range readyNow.FindAllStringSubmatch(line, -1) {
 		if m[1] == p.leased {
-			p.events = append(p.events, found{Event{Type: "Normal", Reason: "NodeReady", Kind: "Node", Name: m[1], Host: m[1], Component: "kubelet", Count: 1}, i, -1, ""})
+			p.isWell(m[1], i)
 			return true
 		}
 	}
 	return false
 }
+
+func (p *page) isWell(node string, i int) {
+	p.events = append(p.events, found{Event{Type: "Normal", Reason: "NodeReady", Kind: "Node", Name: node, Host: node, Component: "kubelet", Count: 1}, i, -1, ""})
+}
+
+// kubeletLine is one of syslog or of the journal: the kubelet of a host.
+var kubeletLine = pattern.New(`^\S.*? ([a-z0-9][\w.-]*) kubelet\[\d+\]: `)
 
 // unready is said of a node that is not ready, or of one that comes and goes.
 var unready = pattern.New(`(?i)not\s?ready|\b(?:if|until|when|before|while|not|never|flap\w*)\b`)

@@ -47,7 +47,9 @@ func Events(p *forensics.Pass, kinds ...logs.Kind) []logs.Event {
 	byKind := forensics.Once(p, "events by kind", func() map[logs.Kind][]int {
 		at := map[logs.Kind][]int{}
 		for i, e := range Story(p).Events {
-			at[e.Kind] = append(at[e.Kind], i)
+			if !over(p, e) {
+				at[e.Kind] = append(at[e.Kind], i)
+			}
 		}
 		return at
 	})

@@ -82,6 +82,25 @@ func lastLine(list []logs.Event) (last int64) {
 	return last
 }
 
+// Below says whether each file that quotes some messages has one of later ones below all of these: what people paste is in the order in
+// which they saw it, and what a command prints has no time.
+func Below(messages, later []logs.Event) bool {
+	last := map[string]int64{}
+	for _, e := range later {
+		for _, q := range e.Quotes {
+			last[q.File] = max(last[q.File], q.Line)
+		}
+	}
+	for _, e := range messages {
+		for _, q := range e.Quotes {
+			if last[q.File] <= q.Line {
+				return false
+			}
+		}
+	}
+	return len(messages) > 0 && len(later) > 0
+}
+
 // Repeating says whether a message about the runtime or PLEG was still repeated when the log ended.
 func Repeating(p *forensics.Pass, e logs.Event) bool {
 	last := Last([]logs.Event{e})

@@ -1,0 +1,76 @@
+package kubectl
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
+)
+
+var (
+	// unitHeading begins what "systemctl status" prints of a unit. Old ones print no sign, and people lose it.
+	unitHeading = pattern.New(`^(?:[^\w\s] ?|\* )?([\w@-]+)\.service(?: - |$)`)
+	// unitRuns is how long a unit has been active.
+	unitRuns = pattern.New(`^\s*Active: active \(running\) since .*; ([\w ]+) ago`)
+	// mountLister is a command that lists or counts mounts of NFS, or those whose line has a word.
+	mountLister = pattern.New("[#$>] (?:sudo )?(?:" +
+		`(?:grep|egrep)(?: -[ciEw]+)* ['"]?([\w./:-]+)['"]? /(?:proc/(?:self/)?mount(?:s|info)|etc/mtab)` +
+		`|mount \| (?:grep|egrep)(?: -[ciEw]+)* ['"]?([\w./:-]+)['"]?` +
+		`|(?:mount -t|findmnt -n?t) (nfs4?(?:,nfs4?)?))\s*$`)
+)
+
+// kubeletUnits are services that run a kubelet.
+var kubeletUnits = []string{"kubelet", "k3s", "k3s-agent", "rke2-server", "rke2-agent", "k0sworker", "k0scontroller", "snap.microk8s.daemon-kubelite"}
+
+const (
+	// kubeletRuns is a kubelet that systemd shows as running, for longer than one runs that cannot start.
+	kubeletRuns = "KubeletRuns"
+	runsAtLeast = time.Minute
+	// noMount is an empty list of mounts; the message is what was looked for.
+	noMount = "NoMount"
+)
+
+// state takes what shows that a trouble is over: a kubelet that has been running since, and a list of mounts that is empty. Neither has a
+// time: it ends what stands above.
+func (p *page) state(i int) int {
+	line := p.lines[i]
+	if len(line) > maxRow {
+		return 0
+	}
+	if m := unitHeading.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+		p.unit = m[1]
+		return 0
+	}
+	e := Event{Type: "Normal", Count: 1, Component: "systemd"}
+	if m := unitRuns.FindStringSubmatch(line); m != nil {
+		if !slices.Contains(kubeletUnits, p.unit) || active(m[1]) < runsAtLeast {
+			return 0
+		}
+		e.Reason = kubeletRuns
+	} else {
+		m := mountLister.FindStringSubmatch(line)
+		if m == nil || !p.nothing(i+1) {
+			return 0
+		}
+		e.Reason, e.Message, e.Component = noMount, m[1]+m[2]+m[3], "mount"
+	}
+	p.events = append(p.events, found{e, i, -1, ""})
+	p.lines[i] = ""
+	return 1
+}
+
+// active is the length of a time as systemd writes it: "2h 3min", "1 day 4h", "1 month 2 days". Of weeks and months, only that they are long.
+func active(s string) time.Duration {
+	return length(strings.NewReplacer(" ", "", "min", "m", "week", "d").Replace(s))
+}
+
+// nothing says whether the answer to a command is empty, or zero: the next prompt follows, or a block ends.
+func (p *page) nothing(i int) bool {
+	if i >= len(p.lines) {
+		return false // it may not be copied
+	}
+	text := strings.TrimSpace(p.lines[i])
+	prompt := strings.IndexAny(text, "#$")
+	return text == "0" || prompt >= 0 && !strings.Contains(strings.TrimSpace(text[:prompt]), " ") || strings.HasPrefix(text, "```")
+}

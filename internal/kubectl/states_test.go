@@ -1,0 +1,34 @@
+package kubectl
+
+import "testing"
+
+// TestStates has what shows that a trouble is over, and what looks like it.
+func TestStates(t *testing.T) {
+	const status = "● kubelet.service - kubelet: The Kubernetes Node Agent\n     Loaded: loaded (/lib/systemd/system/kubelet.service; enabled)\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"active", status + "     Active: active (running) since Sun 2022-02-06 10:14:11 UTC; 21min ago\n", kubeletRuns},
+		{"for a day", status + "     Active: active (running) since Sun 2022-02-06 10:14:11 UTC; 1 day 2h ago\n", kubeletRuns},
+		{"for weeks", status + "   Active: active (running) since Sun 2022-02-06 10:14:11 CET; 2 weeks 3 days ago\n", kubeletRuns},
+		{"of k3s", "● k3s-agent.service - Lightweight Kubernetes\n   Active: active (running) since Sun 2022-02-06 10:14:11 CET; 1min 30s ago\n", kubeletRuns},
+		{"between two starts of a loop", status + "     Active: active (running) since Sun 2022-02-06 10:14:11 UTC; 8s ago\n", ""},
+		{"a start that goes on", status + "     Active: activating (auto-restart) (Result: exit-code) since Sun 2022-02-06 10:14:11 UTC; 2min ago\n", ""},
+		{"of the runtime", status + "\n● containerd.service - containerd container runtime\n     Active: active (running) since Sun 2022-02-06 10:14:11 UTC; 21min ago\n", ""},
+		{"of no unit", "     Active: active (running) since Sun 2022-02-06 10:14:11 UTC; 21min ago\n", ""},
+		{"no mount is left, counted", "# grep -c nfs /proc/mounts\n0\n", noMount},
+		{"no mount is left, listed", "root@n1:~# mount | grep nfs4\nroot@n1:~# uptime\n", noMount},
+		{"of findmnt", "$ findmnt -t nfs,nfs4\n$ \n", noMount},
+		{"mounts are left", "# grep -c nfs /proc/mounts\n3\n", ""},
+		{"a list", "# mount | grep nfs\n10.0.0.5:/x on /mnt type nfs (rw)\n# \n", ""},
+		{"an answer that was not copied", "# mount | grep nfs\n\nthis hangs\n", ""},
+		{"a command that was not answered", "# mount | grep nfs\n", ""},
+		{"what is left out of a list", "# mount | grep -v nfs\n# \n", ""},
+	} {
+		reason := ""
+		for _, e := range events(t, c.text) {
+			reason = e.Reason
+		}
+		if reason != c.want {
+			t.Errorf("%s: %q, want %q", c.name, reason, c.want)
+		}
+	}
+}
