@@ -83,34 +83,26 @@ func KubeletEnded(p *forensics.Pass, s *logs.Story) bool {
 	return last.End != logs.EndRunning && last.End != ""
 }
 
-// well are the events that show a kubelet or its node to be well again.
-type well struct {
-	runs, ready, rows []logs.Event // rows are ready, too, and have no time
-}
-
-func wellAgain(p *forensics.Pass) *well {
-	return forensics.Once(p, "well again", func() *well {
-		var w well
-		for _, e := range Story(p).Events {
-			switch {
-			case e.Kind == "kubelet-runs":
-				w.runs = append(w.runs, e)
-			case e.Kind == "node-ready" && e.Last == nil:
-				w.rows = append(w.rows, e)
-			case e.Kind == "node-ready":
-				w.ready = append(w.ready, e)
-			}
+// wellAgain are the lines that show a kubelet to run, and those that show its node to be ready; the latest of these that has a time.
+func wellAgain(p *forensics.Pass) (runs, rows []logs.Event, ready *time.Time) {
+	for _, e := range Story(p).Events {
+		switch {
+		case e.Kind == "kubelet-runs":
+			runs = append(runs, e)
+		case e.Kind == "node-ready" && e.Last == nil:
+			rows = append(rows, e)
+		case e.Kind == "node-ready":
+			ready = Latest(ready, e.Last)
 		}
-		return &w
-	})
+	}
+	return runs, rows, ready
 }
 
 // StartedSince says whether a later kubelet has been able to start, after one ended at a time or at a line: systemd shows it running below,
 // or its node is ready.
 func StartedSince(p *forensics.Pass, last *time.Time, quotes ...logs.Quote) bool {
-	w, ended := wellAgain(p), []logs.Event{{Quotes: quotes}}
-	at := Last(w.ready)
-	return last != nil && at != nil && at.After(*last) || len(quotes) > 0 && (Below(ended, w.runs) || Below(ended, w.rows))
+	runs, rows, ready := wellAgain(p)
+	return last != nil && ready != nil && ready.After(*last) || len(quotes) > 0 && Below([]logs.Event{{Quotes: quotes}}, append(runs, rows...))
 }
 
 // over says whether the text shows below a message that its trouble has ended: what a kubelet cannot start with, once one runs, and what makes
@@ -120,9 +112,10 @@ func over(p *forensics.Pass, e logs.Event) bool {
 	case kubeletFatal:
 		return StartedSince(p, e.Last, e.Quotes...)
 	case "checkpoint-corrupt", "cgroup-driver-mismatch":
-		return Below([]logs.Event{e}, wellAgain(p).runs) || Below([]logs.Event{e}, wellAgain(p).rows)
+		return StartedSince(p, nil, e.Quotes...)
 	case logs.KindPLEGUnhealthy, logs.KindSyncLoopSkipped, logs.KindCertExpired, "node-not-ready":
-		return Below([]logs.Event{e}, wellAgain(p).rows)
+		_, rows, _ := wellAgain(p)
+		return Below([]logs.Event{e}, rows)
 	}
 	return false
 }
