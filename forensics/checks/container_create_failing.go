@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // containerCreateFailing finds containers that cannot be created or started.
@@ -50,9 +51,11 @@ missing file of the image looks the same: the error tells.`,
 					f.Detail = findings.Sentences(f.Detail, "The name is reserved: an earlier creation of the container or sandbox has not returned. The runtime still works on it or waits for a disk.")
 				}
 				incident.ByRuntime(p, &f)
+				byReadOnly(p, &f, i.Reason())
 				if k.kind == "container-name-reserved" && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return !ofSandbox(e) }) && len(logview.Events(p, logs.KindSandboxCreateFailed)) > 0 {
 					f.Because = append(f.Because, sandboxes)
 				}
+				f.Because = findings.Union(f.Because, deadVolumes(p, i.Events))
 				for _, e := range i.Events {
 					if cause, mount := e.Cause(), mountInMessage(p, e); mount.Kind != "" && (cause == "disconnected" || cause == "stale") {
 						f.Because = findings.Union(f.Because, []forensics.Entity{mount})
@@ -82,6 +85,32 @@ func lostSMB(p *forensics.Pass) []forensics.Entity {
 		return nil
 	}
 	return lost
+}
+
+// existingVolume is the volume in "mkdir /var/lib/kubelet/pods/…/volumes/PLUGIN/NAME/mount: file exists": a directory that is there, of which
+// stat(2) has just said otherwise, is most often a dead mount.
+var existingVolume = pattern.New(`mkdir /\S*/volumes/[^/\s]+/([^/\s:]+)\S*: file exists`)
+
+// deadVolumes are the volumes that the runtime cannot see, and of which other messages say that they are dead.
+func deadVolumes(p *forensics.Pass, events []logs.Event) (dead []forensics.Entity) {
+	for _, e := range events {
+		if m := existingVolume.FindStringSubmatch(e.Reason); m != nil {
+			dead = findings.Union(dead, deadMounts(p, m[1]))
+		}
+	}
+	return dead
+}
+
+// deadMounts are the mounts of a volume that messages call dead.
+func deadMounts(p *forensics.Pass, volume string) (dead []forensics.Entity) {
+	for _, e := range logview.Story(p).Events {
+		if cause := e.Cause(); (cause == "disconnected" || cause == "stale") && volume != "" && e.Volume == volume && e.Kind.Lane() != logs.LaneKernel {
+			if mount := mountInMessage(p, e); mount.Kind != "" {
+				dead = findings.Union(dead, []forensics.Entity{mount})
+			}
+		}
+	}
+	return dead
 }
 
 // ofSandbox says whether the name that is reserved is that of a pod's sandbox: it has no container's in it.

@@ -1,6 +1,8 @@
 package checks
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -9,6 +11,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // fileSystemError finds file systems that fail or are read-only, by logs alone.
@@ -57,6 +61,37 @@ func failingFileSystems(p *forensics.Pass) []incident.Incident {
 		}
 		return list
 	})
+}
+
+// readOnlyPath is the path in "mkdir /var/lib/containerd/…: read-only file system". What is below /sys and /proc is of no disk.
+var readOnlyPath = pattern.New(`(/[^\s":]+)["\\]*: [Rr]ead-only file system`)
+
+// byReadOnly explains a failure to write by the file system below the path, if the kernel reports that it fails; where the mounts are not
+// known, by the only one of which the kernel does.
+func byReadOnly(p *forensics.Pass, f *forensics.Finding, reasons ...string) {
+	for _, reason := range reasons {
+		m := readOnlyPath.FindStringSubmatch(reason)
+		if m == nil || strings.HasPrefix(m[1], "/sys/") || strings.HasPrefix(m[1], "/proc/") {
+			continue
+		}
+		if on, ok := mountBelow(p, m[1]); ok {
+			if slices.ContainsFunc(fsview.KernelEvents(p, "devices that fail", fsview.DeviceFailures, on), func(e logs.Event) bool { return gravity(e.Kind) > 0 }) {
+				f.Because = findings.Union(f.Because, []forensics.Entity{fsview.Superblock{Device: on.Device}.Entity()})
+			}
+		} else if broken := failingFileSystems(p); len(broken) == 1 && broken[0].Grave() {
+			f.Because = findings.Union(f.Because, []forensics.Entity{fileSystemFinding(p, broken[0]).Subject})
+		}
+	}
+}
+
+// mountBelow is the mount that a path is on, as far as the mounts are known.
+func mountBelow(p *forensics.Pass, path string) (below mounts.Mount, ok bool) {
+	for _, m := range p.Evidence.Mounts.Mounts {
+		if at := m.MountPoint; (path == at || strings.HasPrefix(path, strings.TrimSuffix(at, "/")+"/")) && len(at) >= len(below.MountPoint) {
+			below, ok = m, true
+		}
+	}
+	return below, ok
 }
 
 func fileSystemFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {

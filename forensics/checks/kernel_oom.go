@@ -48,12 +48,15 @@ func ooms(p *forensics.Pass) []incident.Incident {
 		list := spec.Find(p, logview.Events(p, "kernel-oom", "kernel-oom-cgroup"))
 		panicked := slices.ContainsFunc(logview.Events(p, "kernel-panic"), func(e logs.Event) bool { return e.Cause() == "memory" })
 		live, _ := p.Evidence.Saw(forensics.SourceProcesses)
+		starved := slices.ContainsFunc(limits, func(l limit) bool { // of what the whole node needs, while a container has its own limit
+			return strings.HasPrefix(string(l.kind), "kernel-") && slices.ContainsFunc(l.find(p), incident.Incident.Grave)
+		})
 		for n, i := range list {
 			vital := slices.ContainsFunc(i.Events, func(e logs.Event) bool {
 				name, _, ok := strings.Cut(e.Process, " (")
 				return ok && (name == "kubelet" || cri.IsLogName(name))
 			})
-			ends := !live && logview.Within(i.Last, logview.Story(p).Last, time.Second) // what somebody has cut out to show it
+			ends := !live && (!starved || i.Events[0].Kind == "kernel-oom") && logview.Within(i.Last, logview.Story(p).Last, time.Second) // what somebody has cut out to show it
 			list[n].Minor = i.Count < logview.FewFailures && !vital && !ends && (!panicked || i.Events[0].Kind != "kernel-oom")
 		}
 		return list

@@ -26,7 +26,7 @@ Typical after a restart of a CSI driver that runs its FUSE servers in its own po
 the file system below it; then the finding names that file system. The SMB client is different: it answers EHOSTDOWN while it has
 no connection, and recovers when the server is back.
 
-Where mounts were not read, messages of the kubelet and the runtime show it: "transport endpoint is not connected", "host is down", twice
+Where mounts were not read or not probed, messages of the kubelet and the runtime show it: "transport endpoint is not connected", "host is down", twice
 for the same path, or once as the error of an operation of a volume that was quoted alone.`,
 	Severity: forensics.Warning,
 	Needs:    orLogs(fsview.Needs),
@@ -49,11 +49,12 @@ func orLogs(needs []forensics.Need) (all []forensics.Need) {
 	return all
 }
 
-// withLog runs a check of mounts where they were read, and else reports the mounts of which messages say the same.
+// withLog runs a check of mounts where they were read and probed, and else reports the mounts of which messages say the same.
 func withLog(cause logs.Cause, now, then string, run func(*forensics.Pass)) func(*forensics.Pass) {
 	return func(p *forensics.Pass) {
 		run(p)
-		if seen, _ := p.Evidence.Saw(forensics.SourceMounts); !seen {
+		seen, _ := p.Evidence.Saw(forensics.SourceMounts)
+		if probed, _ := p.Evidence.Saw(forensics.SourceHealth); !seen || !probed {
 			reportDeadMounts(p, cause, now, then)
 		}
 	}

@@ -62,6 +62,7 @@ information until a pod waits for it or the node is NotReady. A runtime that doe
 				f.Effect = "pods cannot start"
 				if !k.network {
 					incident.ByRuntime(p, &f)
+					byReadOnly(p, &f, i.Reason())
 				}
 				if i.Grave() {
 					f.Remedies = []forensics.Remedy{sandboxRemedy(k.network)}

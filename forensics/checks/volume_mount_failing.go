@@ -281,8 +281,10 @@ func (o volumeOperation) finding(p *forensics.Pass, done string, grave bool) for
 	}
 	if o.Code == "ENOTCONN" || o.Code == "ESTALE" {
 		f.Detail += " The mount that the kubelet finds there is dead: its server has ended or forgotten it."
+		f.Because = slices.DeleteFunc(deadMounts(p, o.Volume), func(e forensics.Entity) bool { return e == f.Subject })
 	}
 	f.Title = headline.Fit(f.Title)
+	byReadOnly(p, &f, o.Reason)
 	if grave {
 		f.Severity = forensics.Warning
 		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))

@@ -29,6 +29,7 @@ const (
 	kindKernelPanic         Kind = "kernel-panic"           // `Kernel panic - not syncing: …`; Reason
 	kindKernelNetdev        Kind = "kernel-netdev-held"     // `unregister_netdevice: waiting for X to become free`; Device
 	kindKernelConntrack     Kind = "kernel-conntrack-full"  // `nf_conntrack: table full, dropping packet`
+	kindKernelNeighbours    Kind = "kernel-neighbours-full" // `neighbour: arp_cache: neighbor table overflow!`
 	KindKernelThinPool      Kind = "kernel-thin-pool-full"  // device mapper: out of data space; Device
 )
 
@@ -269,6 +270,13 @@ func kernelMessages() []message {
 		{
 			kind: kindKernelConntrack, lane: LaneKernel, words: "connection tracking table is full",
 			rules: []rule{{has: "table full, dropping packet"}},
+		},
+		{
+			kind: kindKernelNeighbours, lane: LaneKernel, words: "neighbour table is full",
+			rules: []rule{ // net/core/neighbour.c
+				{has: "neighbor table overflow"}, // 4.19 and later, of arp_cache and ndisc_cache
+				{has: "eighbour table overflow"}, // before
+			},
 		},
 		{
 			kind: KindKernelThinPool, lane: LaneKernel, words: "thin pool is full", deep: true,
