@@ -69,8 +69,8 @@ system that is busy is enough. Pods that are stuck in Terminating are left to po
 	},
 }
 
-// byHungTask explains a container that was killed and has not ended by tasks that the kernel reported as hung within an hour: no signal ends
-// these. Its own threads, and the programs that start and stop containers, are in none.
+// byHungTask explains a container that was killed and has not ended by tasks that the kernel reported as hung within an hour, or that a listing
+// shows to hang still: no signal ends these. Its own threads, and the programs that start and stop containers, are in none.
 func byHungTask(p *forensics.Pass, f *forensics.Finding, i incident.Incident) {
 	const near = 3600
 	if !slices.ContainsFunc(i.Events, notKilled) {
@@ -79,7 +79,8 @@ func byHungTask(p *forensics.Pass, f *forensics.Finding, i incident.Incident) {
 	for _, task := range hungTasks(p) {
 		name, _, _ := strings.Cut(task.Events[0].Process, " (")
 		before, after := logview.Between(task.Last, i.First), logview.Between(i.Last, task.First)
-		if task.Last == nil || i.Last == nil || before > near || after > near || !ofContainers(name) {
+		distant := task.Last == nil || i.Last == nil || before > near || after > near
+		if distant && !stillListed(p, task) || !ofContainers(name) { // which hangs, whatever the times say
 			continue
 		}
 		f.Because = append(f.Because, task.Subject)

@@ -73,7 +73,16 @@ func hungTasks(p *forensics.Pass) []incident.Incident {
 		}
 		return incident.Thing(forensics.KindProcess, id)
 	}}
-	return spec.Find(p, logview.Events(p, logs.KindKernelHungTask))
+	list := spec.Find(p, logview.Events(p, logs.KindKernelHungTask))
+	for n, i := range list {
+		list[n].Current = i.Current || i.Ended == nil && listed(known[taskNumber(i.Events[len(i.Events)-1].Process)])
+	}
+	return list
+}
+
+// listed says whether a listing of processes shows the thread in state D, beside the kernel's report of its hang.
+func listed(t procs.Thread) bool {
+	return t.Saved != "" && t.State == "D" && t.WaitFrom == "hung-task" && len(t.Stack) == 0
 }
 
 // taskNumber is the number in "name (4711)".
@@ -102,7 +111,7 @@ func hungTaskFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 		if t.Wait.Kind == procs.WaitFrozen && len(f.Because) == 0 {
 			f.Because = []forensics.Entity{unnamedFrozen}
 		}
-		f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("Its stack shows that it waits in %s. %s", t.Wait.Function, t.Wait.Meaning)+waitFacts(t))
+		f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("%s shows that it waits in %s. %s", map[bool]string{false: "Its stack", true: "A listing of processes"}[listed(t)], t.Wait.Function, t.Wait.Meaning)+waitFacts(t))
 		f.Refs = append(f.Refs, stall.ThreadRef(t))
 	} else {
 		f.Detail = findings.Sentences(f.Detail, "The stack that the kernel writes below the line shows what the task waits for.")
@@ -131,6 +140,12 @@ func hangsTask(p *forensics.Pass, suspect forensics.Entity) bool {
 		cause, ok := blamed(p, i, t.Wait)
 		return ok && cause == suspect && i.Grave() && i.Last != nil
 	})
+}
+
+// stillListed says whether the text of a hung task shows it in a later listing, too.
+func stillListed(p *forensics.Pass, i incident.Incident) bool {
+	t, ok := traceOf(p, i.Events[len(i.Events)-1])
+	return ok && listed(t)
 }
 
 // traceOf is the thread of a message, with the stack that the kernel wrote below it.

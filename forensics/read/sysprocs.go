@@ -266,8 +266,12 @@ func (x *systemText) waiting() []procs.Thread {
 			tid = row.pid
 		}
 		t := procs.Thread{PID: row.pid, TID: tid, PIDUnknown: row.ofThread, Comm: row.comm(), State: row.state[:1], WChan: row.wchan, Stack: []string{}, Wait: wait, Saved: row.saved}
+		seconds, hung := x.hung[tid]
+		if hung = hung && row.blocked(); hung { // a listing shows that it has not ended since the kernel's report
+			t.WaitSeconds, t.WaitFrom = &seconds, "hung-task"
+		}
 		switch {
-		case wait.Kind == procs.WaitFreezer && row.createsContainer() && row.old,
+		case hung, wait.Kind == procs.WaitFreezer && row.createsContainer() && row.old,
 			remote(wait) && (row.short() || x.selected(row)), row.blocked() && row.short() && row.old,
 			wait.Kind == procs.WaitExit && wait.Unkillable() && row.old:
 			list = append(list, t)

@@ -184,6 +184,12 @@ func (r *stackReader) kernelHeading(text string, number int) bool {
 		r.end()
 		r.hung.pid, r.hung.line = atoi(m[2]), number
 		r.hung.seconds = atoi(m[3])
+		if r.to.hung == nil {
+			r.to.hung = map[int]float64{}
+		}
+		if len(r.to.hung) < mostSaved {
+			r.to.hung[r.hung.pid] = max(r.to.hung[r.hung.pid], float64(r.hung.seconds))
+		}
 		return true
 	}
 	m := newTask.FindStringSubmatch(text)

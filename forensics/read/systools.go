@@ -33,6 +33,7 @@ type systemText struct {
 	errors []pathError
 	rows   []processRow // of processes in state D, and of those that have a kernel stack
 	stacks []savedStack
+	hung   map[int]float64 // for how many seconds the kernel has reported tasks as hung
 	// config is the kubelet's configuration, nil if none was given; effective says that it is what the kubelet has, flags applied.
 	config    *kubelet.Config
 	effective bool
@@ -69,6 +70,12 @@ func (x *systemText) take(y *systemText) {
 	x.kubelet, x.frozen = cmp.Or(x.kubelet, y.kubelet), append(x.frozen, y.frozen...)
 	x.zombies.take(y.zombies)
 	x.tables = append(x.tables, y.tables...)
+	for pid, seconds := range y.hung {
+		if x.hung == nil {
+			x.hung = map[int]float64{}
+		}
+		x.hung[pid] = max(x.hung[pid], seconds)
+	}
 	for uid, command := range y.searched {
 		x.searchedFor(uid, command)
 	}
@@ -93,7 +100,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		lineReader
 		marks []string
 	}{
-		{stacks, []string{"+0x", " at ffff", "/wchan"}},
+		{stacks, []string{"+0x", " at ffff", "/wchan", "INFO: task "}},
 		{&mountReader{to: x, name: name}, []string{" type ", "rw", " ro", "findmnt", "lsof: WARNING"}},
 		{&diskReader{to: x, name: name}, []string{"%"}},
 		{&processReader{to: x, name: name}, []string{" D", " T", "PID", "ps "}},
