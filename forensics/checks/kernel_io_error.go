@@ -11,6 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // kernelIOError finds disks and controllers that fail, by the kernel log alone.
@@ -20,7 +21,7 @@ var kernelIOError = forensics.Check{
 	Doc: `I/O errors, timeouts and resets of a disk or of its controller, a device that went offline or lost its last path, a thin pool
 without space. Where the mounts are known, a disk of one is left to mount-io-error, and others are information. A device that is offline, or a full thin pool, counts until a file
 system is mounted on it again. Errors, timeouts and resets are a warning if there are three or more, the last within half an hour; one is, if a file system on the
-disk fails within a minute after it.`,
+disk fails within a minute after it, or if the disk itself says that it cannot read a sector.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -40,9 +41,19 @@ func failingDisks(p *forensics.Pass) []incident.Incident {
 		for n, i := range list {
 			grave, broke := gravity(worstOf(i).Kind) > 0, breaksFileSystem(p, i)
 			list[n].Current = i.Current || grave || broke
-			list[n].Minor = fsview.KnowsMounts(p) || !grave && !broke && i.Count < logview.FewFailures
+			list[n].Minor = fsview.KnowsMounts(p) || !grave && !broke && i.Count < logview.FewFailures && !unreadable(list[n])
 		}
 		return list
+	})
+}
+
+// mediumError is what a disk answers about a sector that it cannot read: no timeout or reset, which the path to it can cause.
+var mediumError = pattern.New(`critical medium error|nrecovered read error|error: \{ UNC `)
+
+// unreadable says whether the disk itself says, at the end of the log, that it cannot read a sector.
+func unreadable(i incident.Incident) bool {
+	return i.Current && slices.ContainsFunc(i.Events, func(e logs.Event) bool {
+		return slices.ContainsFunc(e.Quotes, func(q logs.Quote) bool { return mediumError.MatchString(q.Text) })
 	})
 }
 

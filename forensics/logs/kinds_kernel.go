@@ -211,6 +211,7 @@ func kernelMessages() []message {
 				{has: "hostbyte=DID_NO_CONNECT", err: "FAILED Result", fill: device},
 				{has: "nvme", err: "I/O Error (sct", find: []string{"I/O Error (sct"}, fill: device},
 				{has: "ata", err: ": failed command: ", find: []string{": failed command: "}, fill: device},
+				{has: "ata", err: ": error: { UNC ", find: []string{": error: { UNC "}, fill: device}, // drivers/ata/libata-eh.c
 				{has: "Disk failure on ", err: "disabling device", fill: device},
 				{has: "rbd: rbd", err: " result -", find: []string{" at objno "}, fill: device},
 				{has: "rbd: rbd", err: "failed to lock header", find: []string{"failed to lock header"}, fill: device},
