@@ -135,6 +135,10 @@ func incidentCases() []incidentCase {
 			says: "packets dropped", miss: "nf_conntrack: default automatic helper assignment has been turned off",
 		},
 		{
+			id: "limit-exhausted", kernel: true, message: "neighbour: arp_cache: neighbor table overflow!", subject: "limit neighbours", times: 1, once: true,
+			says: "packets dropped", miss: "neighbour: ndisc_cache: neighbour solicitation ignored",
+		},
+		{
 			id: "limit-exhausted", message: `"RunPodSandbox from runtime service failed" err="rpc error: code = Unknown desc = failed to setup network for sandbox \"abc\": plugin type=\"host-local\" failed (add): ` +
 				`failed to allocate for range 0: no IP addresses available in range set: 10.0.0.1-10.0.0.254"`, subject: "limit addresses", times: 1, once: true, says: "Pod network has had no free address",
 			miss: `"RunPodSandbox from runtime service failed" err="rpc error: code = Unknown desc = failed to setup network for sandbox \"abc\": plugin type=\"calico\" failed (add): stat /var/lib/calico/nodename: no such file or directory"`,
