@@ -2,6 +2,7 @@ package checks
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -9,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // apiServerUnreachable finds a kubelet that cannot reach the API server, or that it rejects.
@@ -43,6 +45,10 @@ has expired is the cause.`,
 						f.Because = append(f.Because, c.Subject)
 					}
 				}
+				if servedHere(i) && noStaticPods(p) {
+					f.Because = append(f.Because, sandboxes)
+					f.Detail = findings.Sentences(f.Detail, "Its address is this node's own: a static pod must serve it, and no sandbox of a pod can be created.")
+				}
 				if i.Grave() {
 					f.Remedies = []forensics.Remedy{incident.Look("shows the address of the API server that the kubelet uses; then test it from this node", "grep", "server:", "/etc/kubernetes/kubelet.conf")}
 				}
@@ -53,6 +59,34 @@ has expired is the cause.`,
 }
 
 var specOfAPI = incident.Spec{Few: logview.FewFailures, Kubelet: true, Subject: func(logs.Event) forensics.Entity { return incident.Thing("server", "kube-apiserver") }}
+
+// servedHere says whether the kubelet reaches the API server, or the proxy before it, at an address of its own node, which refuses it.
+func servedHere(i incident.Incident) bool {
+	refused := false
+	for _, e := range i.Events {
+		if e.Cause() != "no-connection" {
+			continue
+		}
+		if !ownAddress.MatchString(e.Reason) {
+			return false
+		}
+		refused = refused || strings.Contains(e.Reason, "connection refused")
+	}
+	return refused
+}
+
+var ownAddress = pattern.New(`dial tcp (?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):\d+`)
+
+// noStaticPods says whether sandboxes cannot be created for a reason that static pods have, too: most are in the network of the node.
+func noStaticPods(p *forensics.Pass) bool {
+	failed := logview.Events(p, logs.KindSandboxCreateFailed)
+	if len(failed) == 0 {
+		failed = logview.Events(p, "sandbox-create-echo")
+	}
+	last := logview.Last(failed)
+	return slices.ContainsFunc(failed, func(e logs.Event) bool { return e.Cause() != "network" && e.Cause() != "no-address" }) &&
+		logview.Within(last, logview.KubeletEnd(p), 6*time.Minute) && (logview.Count(failed) >= logview.FewFailures || logview.Picked(p, last))
+}
 
 // unreachableAPI is an API server that the kubelet cannot reach.
 func unreachableAPI(p *forensics.Pass) []incident.Incident {

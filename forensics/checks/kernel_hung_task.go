@@ -39,6 +39,9 @@ log shows one disk or server in trouble that this can be, it is the likely cause
 			if written >= 10 && !i.Booted { // the kernel's limit: it writes no more
 				i.Current = true
 			}
+			if t, _ := traceOf(p, i.Events[len(i.Events)-1]); backSince(p, i, t.Wait) {
+				i.Current = false
+			}
 			f := hungTaskFinding(p, i)
 			t, _ := traceOf(p, i.Events[len(i.Events)-1])
 			p.ReportAlike([2]string{"hung task", t.Wait.FS}, func(n int) string {
@@ -123,8 +126,8 @@ func hungTaskFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 			}
 		}
 	} else if cause, ok := blamed(p, i, t.Wait); ok {
-		f.Because = []forensics.Entity{cause}
-		f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("At the same time, %s was in trouble: the likely cause.", cause))
+		f.Because = []forensics.Entity{cause.Subject}
+		f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("At the same time, %s was in trouble: the likely cause.", cause.Subject))
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, "the kernel log shows the task, and one disk or server in trouble at that time"
 	}
 	if i.Grave() {
@@ -138,7 +141,7 @@ func hangsTask(p *forensics.Pass, suspect forensics.Entity) bool {
 	return slices.ContainsFunc(hungTasks(p), func(i incident.Incident) bool {
 		t, _ := traceOf(p, i.Events[len(i.Events)-1])
 		cause, ok := blamed(p, i, t.Wait)
-		return ok && cause == suspect && i.Grave() && i.Last != nil
+		return ok && cause.Subject == suspect && i.Grave() && i.Last != nil
 	})
 }
 
@@ -159,8 +162,15 @@ func traceOf(p *forensics.Pass, e logs.Event) (procs.Thread, bool) {
 	return procs.Thread{}, false
 }
 
+// backSince says whether the only server that a hung task can have waited for is back since the task was reported: then the task goes on.
+func backSince(p *forensics.Pass, task incident.Incident, wait procs.Wait) bool {
+	cause, ok := blamed(p, task, wait)
+	return ok && cause.Ended != nil && !cause.Booted && !cause.Current && task.Last != nil && !cause.Ended.Before(*task.Last) &&
+		slices.ContainsFunc(lostServers(p), func(i incident.Incident) bool { return i.Subject == cause.Subject })
+}
+
 // blamed is the only disk, file system or server that was in trouble within ten minutes of a hung task.
-func blamed(p *forensics.Pass, task incident.Incident, wait procs.Wait) (cause forensics.Entity, ok bool) {
+func blamed(p *forensics.Pass, task incident.Incident, wait procs.Wait) (cause incident.Incident, ok bool) {
 	const near = 10 * time.Minute
 	suspects := [][]incident.Incident{lostServers(p), failingDisks(p), failingFileSystems(p)}
 	switch wait.Kind {
@@ -175,10 +185,10 @@ func blamed(p *forensics.Pass, task incident.Incident, wait procs.Wait) (cause f
 			if i.First == nil || task.Last == nil || lead < -near.Seconds() || !i.Current && logview.Between(i.Last, task.First) > near.Seconds() {
 				continue
 			}
-			if ok && i.Subject != cause {
-				return forensics.Entity{}, false
+			if ok && i.Subject != cause.Subject {
+				return incident.Incident{}, false
 			}
-			cause, ok = i.Subject, true
+			cause, ok = i, true
 		}
 	}
 	return cause, ok

@@ -63,6 +63,9 @@ func ooms(p *forensics.Pass) []incident.Incident {
 	})
 }
 
+// muchForKubelet is more memory than a kubelet needs, in MB: most have 100 to 300, and some that run hundreds of pods 1000.
+const muchForKubelet = 2000
+
 func reportOOM(p *forensics.Pass, i incident.Incident) {
 	var victims []string
 	for _, e := range i.Events {
@@ -91,6 +94,15 @@ func reportOOM(p *forensics.Pass, i incident.Incident) {
 		f.Detail = findings.Sentences(f.Detail, "Killed: "+findings.Some(victims)+".")
 	}
 	f.Title = headline.Fit(f.Title)
+	if slices.ContainsFunc(i.Events, func(e logs.Event) bool {
+		name, _, _ := strings.Cut(e.Process, " (")
+		return name == "kubelet" && e.Max >= muchForKubelet
+	}) {
+		if leaks := hugeGroups(p); len(leaks) > 0 {
+			f.Because = append(f.Because, leaks...)
+			f.Detail = findings.Sentences(f.Detail, "The kubelet had much memory itself, and each of its many goroutines keeps some.")
+		}
+	}
 	if i.Grave() {
 		f.Remedies = []forensics.Remedy{incident.Look("shows which processes used the memory when the kernel killed", "dmesg", "-T")}
 	}

@@ -138,7 +138,7 @@ func largeGroups(p *forensics.Pass) []forensics.Finding {
 			switch {
 			case g.Count >= manyBlocked && pilesUp(g) && (g.MaxWaitMinutes > 0 || len(g.States) == 0):
 				found = append(found, groupFinding(p, i, g, "blocked"))
-			case g.Count >= manyAtAll && (g.Count >= 2*manyAtAll || !ofEachPod(g)):
+			case tooMany(g):
 				found = append(found, groupFinding(p, i, g, "far more than normal"))
 			}
 		}
@@ -153,6 +153,23 @@ func largeGroups(p *forensics.Pass) []forensics.Finding {
 		return cmp.Or(cmp.Compare(b.Severity.Rank(), a.Severity.Rank()))
 	})
 	return found
+}
+
+// tooMany says whether no healthy kubelet has so many goroutines with one stack.
+func tooMany(g goroutines.Group) bool {
+	return g.Count >= manyAtAll && (g.Count >= 2*manyAtAll || !ofEachPod(g))
+}
+
+// hugeGroups are the goroutines of which there are so many that they cost memory, as the check reports them.
+func hugeGroups(p *forensics.Pass) (list []forensics.Entity) {
+	for _, i := range p.Model.LatestDumps() {
+		for _, g := range goroutines.GroupBy(p.Evidence.Dumps[i].Dump) {
+			if tooMany(g) {
+				list = append(list, forensics.Entity{Kind: forensics.KindSubsystem, ID: g.Role.ID})
+			}
+		}
+	}
+	return list
 }
 
 // ofEachPod says whether a healthy kubelet has such goroutines for each probe, secret, config map or pod: 500 pods with sidecars have thousands.

@@ -1,6 +1,9 @@
 package logs
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // boot reads "Linux version 6.1.0-18-amd64 (builder@host) (gcc …) #1 SMP …" (init/version.c, linux_banner), which every kernel writes first,
 // but for the number of the CPU that it starts on.
@@ -177,6 +180,8 @@ func jbd2(e *entry, o *occurrence) bool {
 //	oom-kill:constraint=…,oom_memcg=/kubepods/…/pod<uid>,task_memcg=…,task=java,pid=123,uid=0
 //	Memory cgroup out of memory: Killed process 123 (java) total-vm:…
 //	Out of memory: Kill process 123 (java) score 999 or sacrifice child
+//
+// Number is the memory that the process had, in MB.
 func oom(e *entry, o *occurrence) bool {
 	m := e.Message
 	if name := word(m, ",task=", ","); name != "" {
@@ -191,6 +196,7 @@ func oom(e *entry, o *occurrence) bool {
 	if o.PodUID = podOfPath(word(m, "task_memcg=", ", ")); o.PodUID == "" {
 		o.PodUID = podOfPath(o.Path)
 	}
+	o.Number = math.Floor(number(strings.TrimSuffix(word(m, "anon-rss:", ","), "kB")) / 1024)
 	return o.Process != ""
 }
 

@@ -172,6 +172,11 @@ func (f *folder) sameKill(o *occurrence) bool {
 		return true
 	}
 	if near && before.Process == o.Process {
+		same := *o
+		same.Subject = before.Subject
+		if ev := f.events[keyOf(same)]; ev != nil {
+			ev.Number, ev.Max = max(ev.Number, o.Number), max(ev.Max, o.Number)
+		}
 		return true
 	}
 	if near && before.Process == "" && o.PodUID == "" {

@@ -26,14 +26,15 @@ var (
 	lasts     = pattern.New(`^Terminating(?: \((?:lasts (\S+)|expires (` + date + `))\))?$`)
 	finalizer = pattern.New(`[^\s\[\],]+`)
 
-	namespaced = `^\s*(?:([a-z0-9][a-z0-9-]*)\s+)?([a-z0-9][a-z0-9.-]*)\s+`
+	// namespaced begins a row. A list of several kinds ("get pvc,pv") has them before the names.
+	namespaced = `^\s*(?:([a-z0-9][a-z0-9-]*)\s+)?(?:pod/|persistentvolumeclaim/)?([a-z0-9][a-z0-9.-]*)\s+`
 	modes      = `(?:RWO|ROX|RWX|RWOP)(?:,(?:RWO|ROX|RWX|RWOP))*`
 	// podRow is one of "get pods": [NAMESPACE] NAME READY STATUS RESTARTS AGE [IP NODE …].
 	podRow = pattern.New(namespaced + `\d+/\d+\s+([A-Z][\w:/-]*)\s+\d+(?: \(\S+ ago\))?\s+(?:` + span + `)(?:\s+(?:<none>|[\da-f.:]+)\s+([\w.-]+|<none>))?(?:\s.*)?$`)
 	// claimRow is one of "get pvc": [NAMESPACE] NAME STATUS VOLUME CAPACITY ACCESS MODES …; volumeRow one of "get pv": NAME CAPACITY
 	// ACCESS MODES RECLAIM POLICY STATUS CLAIM ….
 	claimRow  = pattern.New(namespaced + `Terminating\s+([a-z0-9][\w.-]*)\s+\d+\w*\s+` + modes + `\s`)
-	volumeRow = pattern.New(`^\s*([a-z0-9][a-z0-9.-]*)\s+\d+\w*\s+` + modes + `\s+(Delete|Retain|Recycle)\s+Terminating\s+([a-z0-9][\w-]*/[\w.-]+)\s`)
+	volumeRow = pattern.New(`^\s*(?:persistentvolume/)?([a-z0-9][a-z0-9.-]*)\s+\d+\w*\s+` + modes + `\s+(Delete|Retain|Recycle)\s+Terminating\s+([a-z0-9][\w-]*/[\w.-]+)\s`)
 )
 
 // field takes a line of the description that is being read.
