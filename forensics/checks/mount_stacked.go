@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/unmounts"
@@ -107,10 +108,29 @@ func reportStack(p *forensics.Pass, stack []mounts.Mount) {
 	}, f)
 }
 
+// manyStacked are so many mounts that systemd and the kubelet take long to read the table, and that fill it soon.
+const manyStacked = 10_000
+
+// fullMounts are the mount points where so many mounts are stacked that the limit of a mount namespace is the likely cause of ENOSPC of mount(2).
+func fullMounts(p *forensics.Pass) (list []forensics.Entity) {
+	for _, m := range p.Evidence.Mounts.Mounts {
+		if m.Alike >= manyStacked {
+			list = append(list, forensics.MountEntity(m.ID))
+		}
+	}
+	return list
+}
+
 // countedStack is of a table without ids that shows a mount more than once.
 func countedStack(p *forensics.Pass, m mounts.Mount) forensics.Finding {
 	f := stackedFinding(p, []mounts.Mount{m})
 	f.Confidence, f.ConfidenceWhy = forensics.Likely, "the table has that many alike rows; it does not show which mount is on which"
+	if m.FSType == "" {
+		f.Detail = fmt.Sprintf("The mount point is %s. Only the topmost mount is visible.", m.MountPoint)
+	}
+	if m.Alike >= manyStacked {
+		f.Detail = findings.Sentences(f.Detail, "A mount namespace has 100,000 mounts at most (fs.mount-max). Then mount fails with \"No space left on device\", though no disk is full.")
+	}
 	f.Remedies = append([]forensics.Remedy{incident.Look("shows the mounts with their ids, and then the ids of their parents. Mounts with two different parents are duplicates that the kernel "+
 		"made, and one umount removes both", "grep", "-F", "-e", m.MountPoint, "/proc/self/mountinfo")}, f.Remedies...)
 	return f

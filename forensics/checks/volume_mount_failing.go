@@ -279,6 +279,9 @@ func (o volumeOperation) finding(p *forensics.Pass, done string, grave bool) for
 		f.Detail += " Last error: " + strings.TrimRight(reason, ".") + "."
 		f.Title = headline.Fit(f.Title + ": " + incident.Short(reason, max(24, headline.Most-len(f.Title)-2)))
 	}
+	if done == "mounted" && (o.Code == "ENOSPC" || strings.Contains(strings.ToLower(o.Reason), "no space left on device")) {
+		f.Because = append(f.Because, fullMounts(p)...)
+	}
 	if o.Code == "ENOTCONN" || o.Code == "ESTALE" {
 		f.Detail += " The mount that the kubelet finds there is dead: its server has ended or forgotten it."
 		f.Because = slices.DeleteFunc(deadMounts(p, o.Volume), func(e forensics.Entity) bool { return e == f.Subject })

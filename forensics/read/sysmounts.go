@@ -12,6 +12,9 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
+// manyCounted are as many mounts on one mount point as prove a stack without the table.
+const manyCounted = 3
+
 // A mountReader reads mount tables: mount(8), /proc/mounts, /proc/PID/mountinfo, findmnt(8).
 type mountReader struct {
 	to   *systemText
@@ -23,6 +26,8 @@ type mountReader struct {
 	several bool
 	number  int // of the line, and how many alike rows uniq has counted there
 	times   int
+	// points says that "uniq -c" counts mount points alone.
+	points bool
 }
 
 // A mountRow is how often a mount stands in one table.
@@ -47,6 +52,9 @@ var (
 	several = pattern.New(`\b(?:nsenter|xargs|ssh|pdsh|clush|ansible|exec|parallel)\b|;\s*do\b|/proc/\S*[*$\[{]|\s(?:-N|--task|-A)\b`)
 	// "findmnt -rno TARGET,SOURCE,FSTYPE", which prints no heading
 	findmntCommand = pattern.New(`\bfindmnt\s(?:.*\s)?-\w*o[ =]?([A-Z-]+(?:,[A-Z-]+)+)\b`)
+	// countedPoints is a command that takes the mount points of a table and counts them: "awk '{print $5}' /proc/self/mountinfo | sort | uniq -c".
+	countedPoints = pattern.New(`(?:mountinfo\b.*(?:\$5\b|-f ?5\b)|(?:\$5\b|-f ?5\b).*mountinfo\b|(?:/mounts|/mtab)\b.*(?:\$2\b|-f ?2\b)|(?:\$2\b|-f ?2\b).*(?:/mounts|/mtab)\b|\bmount\b.*\|.*(?:\$3\b|-f ?3\b)|\bfindmnt\b.*\bTARGET\b).*\|\s*uniq -\w*c`)
+	countedPoint  = pattern.New(`^\s*(\d{1,7})\s+(/\S+)$`)
 	// tree are what findmnt draws before a target.
 	tree = strings.NewReplacer("├─", "", "└─", "", "│ ", "", "│", "", "|-", "", "`-", "")
 )
@@ -54,12 +62,20 @@ var (
 func (r *mountReader) line(s string, number int) {
 	text := strings.TrimSpace(s)
 	r.number, r.times = number, 1
+	if r.points {
+		if m := countedPoint.FindStringSubmatch(s); m != nil {
+			r.times = max(1, atoi(m[1]))
+			r.add(mounts.Mount{MountPoint: plain(m[2])})
+			return
+		}
+	}
 	if m := counted.FindStringSubmatch(s); m != nil { // of "uniq -c"
 		r.times, text = max(1, atoi(m[1])), m[2]
 	}
 	if tableCommand.MatchString(text) {
 		r.several = several.MatchString(text)
 	}
+	r.points = countedPoints.MatchString(text) && !several.MatchString(text)
 	if m := findmntCommand.FindStringSubmatch(text); m != nil {
 		r.columns = strings.Split(strings.ToUpper(m[1]), ",")
 		return
@@ -151,6 +167,9 @@ func (r *mountReader) add(m mounts.Mount) {
 	}
 	if m.Device == "" {
 		r.count(mountRow{path.Clean(m.MountPoint), m.Source, m.FSType})
+		if r.points && r.times < manyCounted { // a mount point alone says nothing
+			return
+		}
 		m.MountPoint, m.Root = path.Clean(m.MountPoint), "/"
 		m.Class = mounts.ClassOf(m.FSType)
 		m.Device = superblock(m)

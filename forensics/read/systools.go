@@ -101,7 +101,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		marks []string
 	}{
 		{stacks, []string{"+0x", " at ffff", "/wchan", "INFO: task "}},
-		{&mountReader{to: x, name: name}, []string{" type ", "rw", " ro", "findmnt", "lsof: WARNING"}},
+		{&mountReader{to: x, name: name}, []string{" type ", "rw", " ro", "findmnt", "uniq -", "lsof: WARNING"}},
 		{&diskReader{to: x, name: name}, []string{"%"}},
 		{&processReader{to: x, name: name}, []string{" D", " T", "PID", "ps "}},
 		{&zombieReader{to: x, name: name}, []string{"zombie", "defunct", "Z"}},
@@ -223,7 +223,14 @@ func (x *systemText) addTo(e *forensics.Evidence) {
 // namespaces, unless one is the parent of the other.
 func (x *systemText) addMounts(e *forensics.Evidence) {
 	known, stacked := map[mountRow]bool{}, map[mountRow]map[int]bool{}
+	listed := map[string]bool{}
 	for _, m := range x.mounts {
+		listed[m.MountPoint] = listed[m.MountPoint] || m.FSType != ""
+	}
+	for _, m := range x.mounts {
+		if m.FSType == "" && listed[m.MountPoint] { // counted, and known better
+			continue
+		}
 		at := mountRow{m.MountPoint, m.Source, m.FSType}
 		if ids := stacked[at]; known[at] && (m.ID == 0 || !ids[m.ParentID] || ids[m.ID]) {
 			continue

@@ -48,6 +48,13 @@ type zombieReader struct {
 	number  bool     // a number follows: that of all zombies
 	parent  int      // or that of the children of one
 	rows    int      // since the command
+	above   []branch // the processes of a tree that a row may be below
+}
+
+// A branch is a row of the tree that "ps f" draws, and how far it is from the left.
+type branch struct {
+	pid, depth int
+	command    string
 }
 
 var (
@@ -66,11 +73,16 @@ var (
 	ofParent     = pattern.New(`\s--ppid[ =](\d+)`)
 	onlyState    = pattern.New(`\s-?\w*o[ =]?(?:stat|state|s)=?\s*$`)
 	// zombieRow is one of "ps -ef": UID PID PPID C STIME TTY TIME CMD.
-	zombieRow = pattern.New(`^\S+\s+(\d+)\s+(\d+)\s+\d+\s+\S+\s+\S+\s+[\d:-]+\s+\[(.*)\] <defunct>$`)
+	zombieRow = pattern.New(`^\S+\s+(\d+)\s+(\d+)\s+\d+\s+\S+\s+\S+\s+[\d:-]+\s+(?:[ |]*\\_ )?\[(.*)\] <defunct>$`)
+	// treeRow is one of "ps fax" or "ps auxf": [USER] PID [%CPU %MEM VSZ RSS] TTY STAT [START] TIME COMMAND.
+	treeRow = pattern.New(`^\s*(?:[\w+.-]+\s+)?(\d+)\s+(?:[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+)?(?:\?|\w+/?\d*)\s+([DIRSTXZt][<NLsl+W]*)\s+(?:[\w:]+\s+)?\d+:\d\d ([ |]*\\_ )?(\S.*)$`)
 )
 
 func (r *zombieReader) line(s string, _ int) {
 	text := strings.TrimSpace(s)
+	if r.tree(s) {
+		return
+	}
 	if m := topZombies.FindStringSubmatch(text); m != nil {
 		r.count(atoi(m[1]))
 		return
@@ -90,6 +102,30 @@ func (r *zombieReader) line(s string, _ int) {
 		return
 	}
 	r.rest(text)
+}
+
+// tree takes a row of a tree of processes, where the parent of a zombie is above it.
+func (r *zombieReader) tree(s string) bool {
+	m := treeRow.FindStringSubmatch(s)
+	if m == nil {
+		r.above = nil
+		return false
+	}
+	r.number, r.columns = false, nil
+	row := branch{atoi(m[1]), len(m[3]), m[4]}
+	for n := len(r.above); n > 0 && r.above[n-1].depth >= row.depth; n-- {
+		r.above = r.above[:n-1]
+	}
+	if n := len(r.above); n > 0 && m[2][0] == 'Z' && m[3] != "" {
+		parent, z := r.above[n-1], &r.to.zombies
+		if len(z.names) < mostSaved && !z.seen[row.pid] {
+			z.names = append(z.names, processRow{pid: parent.pid, args: strings.Fields(parent.command)})
+		}
+		z.add(procs.Process{PID: row.pid, PPID: parent.pid})
+		r.to.saw(forensics.SourceProcesses, r.name)
+	}
+	r.above = append(r.above, row)
+	return true
 }
 
 // rest takes a line that a command has printed.
