@@ -296,3 +296,16 @@ func profile(function string) string {
 	return "goroutine profile: total 6300\n5500 @ 0x43e456 0x44e5a5 0x46c3a1\n#\t0x44e5a4\t" + function + "+0x24\t\t/go/src/k8s.io/kubernetes/x.go:165\n\n" +
 		"1 @ 0x43e456 0x44e5a5\n#\t0x44e5a4\tk8s.io/kubernetes/pkg/kubelet.(*Kubelet).syncLoopIteration+0x24\t\t/go/src/k8s.io/kubernetes/pkg/kubelet/kubelet.go:2400\n"
 }
+
+// What a blocked task waits for is in the stack that the kernel writes below the line.
+func TestHungTaskSaysWhatItsStackShows(t *testing.T) {
+	for _, f := range judgePasted(t, hungIn("rwsem_down_write_slowpath+0x2ed/0x4a0")).Findings {
+		if f.ID == "kernel-hung-task" {
+			if !strings.Contains(f.Detail, "Its stack shows that it waits in vfs_write. Another thread has locked") {
+				t.Errorf("the detail does not say what the stack shows: %s", f.Detail)
+			}
+			return
+		}
+	}
+	t.Error("the task is not found")
+}

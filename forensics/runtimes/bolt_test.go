@@ -83,7 +83,7 @@ func flatReal(b *bbolt.Bucket, prefix string, into map[string]string) error {
 
 // TestBoltAgainstTheRealOne reads what bbolt wrote, with page sizes of several machines, and compares with what bbolt reads.
 func TestBoltAgainstTheRealOne(t *testing.T) {
-	for _, pageSize := range []int{4096, 16384, 65536} {
+	for _, pageSize := range []int{1024, 4096, 16384, 65536} {
 		t.Run(fmt.Sprint(pageSize), func(t *testing.T) {
 			name := build(t, pageSize, nested)
 			want := map[string]string{}
