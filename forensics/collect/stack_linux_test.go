@@ -3,6 +3,7 @@ package collect_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,9 +23,9 @@ import (
 // stackEnv names the directory on which a child stacks mounts.
 const stackEnv = "NODEFORENSICS_TEST_STACK"
 
-// stackDepth is more than is read of the table of another namespace. To make and to write such a table takes the kernel a time
-// that grows with the square of it.
-const stackDepth = 15_000
+// stackDepth mounts with a source of so many bytes are more than is read of the table of another namespace. To make and to write such a
+// table takes the kernel a time that grows with the square of the mounts, and all who read tables at that time, other tests among them.
+const stackDepth, stackSource = 2_500, 2_000
 
 // The child is a process of user 65534 in user and mount namespaces of its own, as any pod with user namespaces has, that
 // mounts file systems on each other and then waits for its end. It becomes that before there are other threads.
@@ -33,8 +34,8 @@ func init() {
 	if dir == "" {
 		return
 	}
-	for range stackDepth {
-		if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=4k"); err != nil {
+	for i := range stackDepth {
+		if err := unix.Mount(fmt.Sprintf("%0*d", stackSource, i), dir, "tmpfs", 0, "size=4k"); err != nil {
 			_, _ = os.Stdout.WriteString(err.Error() + "\n")
 			os.Exit(1)
 		}
