@@ -37,6 +37,7 @@ func TestSiblingsOfPasted(t *testing.T) {
 		"the panic of an application, of which more is there": {started + ofShop, ""},
 		"the panic of a kubelet, and what kubectl says of it": {"$ kubectl get nodes\n" + started + ofKubelet, "kubelet-restarting"},
 		"the panic of a kubelet in its log":                   {started + ofKubelet, "kubelet-restarting"},
+		"the panic of a kubelet below what a pod made up":     {started + `I1120 10:08:31.000000    2588 prober.go:116] "Probe failed" pod="shop/web-0" output="$ kubectl logs api-0"` + "\n" + ofKubelet, "kubelet-restarting"},
 		"a node that is ready again":                          {notReady + ready, ""},
 		"a node that was ready before":                        {strings.Replace(ready, "10:08:50", "10:08:30", 1) + notReady, "node-not-ready"},
 		"a sandbox that CRI-O still makes": {strings.Repeat(`time="2026-11-20T10:09:58Z" level=warning msg="error reserving pod name k8s_web-0_shop_`+uid+`_0 for id 7286: name is reserved"`+"\n", 2) +

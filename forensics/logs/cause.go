@@ -33,8 +33,8 @@ const (
 	// causeLockup and causeMemory: why the kernel has panicked (kernel/watchdog.c, kernel/rcu/tree_stall.h, mm/oom_kill.c).
 	causeLockup Cause = "lockup"
 	causeMemory Cause = "memory"
-	// causeNoConnection: a Ceph client could not connect to a daemon (net/ceph/messenger.c, "connect error"); the API server was not reached, or has a certificate that the kubelet does not trust. A watch that ends, as each
-	// does now and then, has another error.
+	// causeNoConnection: a Ceph client could not connect to a daemon (net/ceph/messenger.c, "connect error"); the API server was not reached,
+	// or has a certificate that the kubelet does not trust. A watch that ends, as each does now and then, has another error.
 	causeNoConnection Cause = "no-connection"
 	// causePLEG and causeNetwork: why the kubelet has set its node to NotReady (pkg/kubelet/nodestatus/setters.go, ReadyCondition).
 	causePLEG    Cause = "pleg"

@@ -252,15 +252,27 @@ func crashedShown(text []byte) bool {
 
 // showsLogs says whether the last command of a text shows what a container has written.
 func showsLogs(text []byte) bool {
-	last := -1
-	for _, client := range []string{"kubectl ", "crictl "} {
-		last = max(last, bytes.LastIndex(text, []byte(client)))
+	for len(text) > 0 {
+		at := bytes.LastIndexByte(text, '\n')
+		line := text[at+1:]
+		for _, client := range []string{"kubectl ", "crictl "} {
+			if prompt, args, ok := bytes.Cut(line, []byte(client)); ok && isPromptOf(prompt) {
+				return bytes.Contains(args, []byte("logs "))
+			}
+		}
+		if bytes.HasPrefix(line, []byte("$ ")) || bytes.HasPrefix(line, []byte("# ")) {
+			return false
+		}
+		text = text[:max(at, 0)]
 	}
-	if last < 0 {
-		return false
-	}
-	command, after, _ := bytes.Cut(text[last:], []byte("\n"))
-	return bytes.Contains(command, []byte(" logs ")) && !bytes.Contains(after, []byte("\n$ ")) && !bytes.Contains(after, []byte("\n# "))
+	return false
+}
+
+// isPromptOf says whether a command may stand behind the beginning of a line. A message of klog, which has the name of a source file, quotes
+// what pods make up.
+func isPromptOf(begin []byte) bool {
+	begin = bytes.TrimSpace(begin)
+	return len(begin) == 0 || bytes.IndexByte([]byte("$#>"), begin[len(begin)-1]) >= 0 && !bytes.Contains(begin, []byte(".go:"))
 }
 
 func unlessEOF(err error) error {

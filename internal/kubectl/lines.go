@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodeforensics/nodeforensics/internal/nodename"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
@@ -351,148 +350,6 @@ func length(s string) time.Duration {
 
 var quantity = pattern.New(`(\d+(?:\.\d+)?)(ms|s|m|h|d|y)`)
 
-const dateLayout = "Mon, 02 Jan 2006 15:04:05 -0700"
-
-const date = `[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}`
-
-var (
-	// conditionRow is one of a node: Type Status LastHeartbeatTime LastTransitionTime Reason Message.
-	conditionRow = pattern.New(`^\s*(Ready|DiskPressure|MemoryPressure|PIDPressure)\s+(True|False|Unknown)\s+(` + date + `)\s+(` + date + `)\s+(\w+)\s+(.*)$`)
-	// nodeRow is one of "get nodes": NAME STATUS ROLES AGE VERSION. Old ones have no ROLES.
-	nodeRow = pattern.New(`^\s*([a-z0-9][\w.-]*)\s+(NotReady)(?:,\S+)?\s+(?:\S+\s+)?(?:\d+[smhdy])+\s+v1\.\d+\.\d+`)
-	// readyRow is one of a node that is ready. Of a list that is watched ("get nodes -w"), the last row of a node tells.
-	readyRow = pattern.New(`^\s*([a-z0-9][\w.-]*)\s+Ready(?:,\S+)?\s+(?:\S+\s+)?(?:\d+[smhdy])+\s+v1\.\d+\.\d+`)
-	// notReady is what people quote of such a row: its reason and its message.
-	notReady = pattern.New("(?:^|[\\s\"'`|])KubeletNotReady[|\\s]+(\\[?(?:PLEG is not healthy: pleg was last seen active \\d|container runtime is down|runtime network not ready: )[^`|]*)")
-	// readyAgain is that of a node that is ready.
-	readyAgain = pattern.New("(?:^|[\\s\"'`|])KubeletReady[|\\s]+kubelet is posting ready status")
-)
-
-// condition makes an event of a condition of a node that is in trouble.
-func condition(line, node string) (Event, bool) {
-	if m := nodeRow.FindStringSubmatch(line); m != nil {
-		return NotReady(m[1], "False", "", nil), true
-	}
-	m := conditionRow.FindStringSubmatch(line)
-	if m == nil {
-		if m := notReady.FindStringSubmatch(line); m != nil && len(line) <= maxRow {
-			return NotReady("", "False", m[1], nil), true
-		}
-		return Event{}, false
-	}
-	since, err := time.Parse(dateLayout, m[4])
-	if err != nil {
-		return Event{}, false
-	}
-	beat, _ := time.Parse(dateLayout, m[3])
-	return inTrouble(node, m[1], m[2], m[5], m[6], since.UTC(), beat.UTC())
-}
-
-// ready takes back what a quoted condition, or a row of the node, said before, once one without a time says that the node is ready.
-func (p *page) ready(line string) {
-	if len(line) > maxRow || !strings.Contains(line, "Ready") || conditionRow.MatchString(line) {
-		return
-	}
-	node := ""
-	if m := readyRow.FindStringSubmatch(line); m != nil {
-		node = m[1]
-	} else if !readyAgain.MatchString(line) {
-		return
-	}
-	p.events = slices.DeleteFunc(p.events, func(f found) bool { return f.Reason == "NodeNotReady" && f.Name == node && f.First.IsZero() })
-}
-
-// ownRequest is in the error of a kubelet that cannot renew the lease of its node.
-const ownRequest = "/kube-node-lease/leases/"
-
-// readyNow is a node and its state, in a table or in a sentence.
-var readyNow = pattern.New("(?:^|[\\s\"'`(*])([a-z0-9][a-z0-9.-]*)[\"'`*]?\\s+(?:(?:is|was|as|has|been|became|shows|now|back|again|to|in|status|state)\\s+){0,4}[\"'`*]?Ready\\b")
-
-// isReady makes an event of a line that says the node to be ready whose kubelet could not reach the API server, by the lines above, and of a
-// row of the only node whose kubelet has written the lines above.
-func (p *page) isReady(i int) bool {
-	line := p.lines[i]
-	if _, lease, ok := strings.Cut(line, ownRequest); ok {
-		p.leased = lease[:max(strings.IndexAny(lease, `?:"\ `), 0)]
-		return false
-	}
-	if m := kubeletLine.FindStringSubmatch(line); m != nil && !slices.Contains(p.hosts, m[1]) && len(p.hosts) < 2 {
-		p.hosts = append(p.hosts, m[1])
-	}
-	if m := readyRow.FindStringSubmatch(line); m != nil && len(p.hosts) == 1 && nodename.Same(m[1], p.hosts[0]) {
-		p.isWell(m[1], i)
-		return true
-	}
-	if p.leased == "" || len(line) > maxRow || !strings.Contains(line, "Ready") || unready.MatchString(line) {
-		return false
-	}
-	for _, m := range readyNow.FindAllStringSubmatch(line, -1) {
-		if m[1] == p.leased {
-			p.isWell(m[1], i)
-			return true
-		}
-	}
-	return false
-}
-
-func (p *page) isWell(node string, i int) {
-	p.events = append(p.events, found{Event{Type: "Normal", Reason: "NodeReady", Kind: "Node", Name: node, Host: node, Component: "kubelet", Count: 1}, i, -1, ""})
-}
-
-// kubeletLine is one of syslog or of the journal: the kubelet of a host.
-var kubeletLine = pattern.New(`^\S.*? ([a-z0-9][\w.-]*) kubelet\[\d+\]: `)
-
-// unready is said of a node that is not ready, or of one that comes and goes.
-var unready = pattern.New(`(?i)not\s?ready|\b(?:if|until|when|before|while|not|never|flap\w*)\b`)
-
-// wellAgain takes back what the text said of a node before, once a later row of a table shows it Ready, or a condition has changed since.
-// A condition that has been as it is for longer is of another node. Events remain: the times of both tell which was later.
-func (p *page) wellAgain(line string) {
-	node, kind, since := p.described.name, "Ready", time.Time{}
-	if m := readyRow.FindStringSubmatch(line); m != nil {
-		node = m[1]
-	} else if m := conditionRow.FindStringSubmatch(line); m != nil && m[2] != "Unknown" {
-		kind = m[1]
-		var err error
-		if since, err = time.Parse(dateLayout, m[4]); err != nil {
-			return
-		}
-	} else {
-		return
-	}
-	p.events = slices.DeleteFunc(p.events, func(f found) bool {
-		return f.condition == kind && f.Name == node && (since.IsZero() || f.First.IsZero() || since.After(f.First))
-	})
-}
-
-// inTrouble is false for a condition of a node that is well.
-func inTrouble(node, kind, status, reason, message string, since, beat time.Time) (Event, bool) {
-	switch {
-	case kind == "Ready" && status != "True":
-		return NotReady(node, status, message, &since), true
-	case strings.HasSuffix(kind, "Pressure") && status == "True":
-		e := NotReady(node, status, message, &since)
-		e.Reason = reason
-		if !beat.IsZero() {
-			e.Last = beat
-		}
-		return e, true
-	}
-	return Event{}, false
-}
-
-// NotReady is the event of a node whose condition Ready has a status, False or Unknown, since a time, nil where that is unknown.
-func NotReady(node, status, message string, since *time.Time) Event {
-	e := Event{Type: "Warning", Reason: "NodeNotReady", Message: message, Kind: "Node", Name: node, Host: node, Component: "kubelet", Count: 1}
-	if status == "Unknown" {
-		e.Component = "node-controller"
-	}
-	if since != nil {
-		e.First, e.Last = *since, *since
-	}
-	return e
-}
-
 var (
 	field      = pattern.New(`^(\s{0,8})(Name|Namespace|Node|Roles|Taints|StorageClass|Access Modes|Reclaim Policy|Containers|Node-Selectors|Finalizers|Used By|Mounted By):\s*(\S*)`)
 	command    = pattern.New(`(?:kubectl|oc|k)\b.*\b(?:events?|ev|po|pods?|pvc)\b.*\s(?:-n|--namespace)[ =]([a-z0-9][a-z0-9.-]*)`)
@@ -559,33 +416,6 @@ func (p *page) context(line string) {
 		}
 	}
 	p.sections[len(p.sections)-1] = *d
-}
-
-var (
-	asksFor  = pattern.New(`(?:kubectl|oc|k)\b.*\bget\b.* (po|pv)(?:ds?|(c))?(?: |$)`)
-	notFound = pattern.New(`\(NotFound\): (pods|persistentvolumeclaims|persistentvolumes) "([\w.-]+)" not found`)
-)
-
-// gone forgets the rows of objects that a later answer of the API server does not have any more.
-func (p *page) gone(line string) {
-	if m := asksFor.FindStringSubmatch(line); m != nil {
-		p.listed = map[string]string{"po": "Pod", "pv": "PersistentVolume"}[m[1]]
-		if m[2] != "" {
-			p.listed = "PersistentVolumeClaim"
-		}
-		return
-	}
-	kind, name := "", ""
-	if m := notFound.FindStringSubmatch(line); m != nil {
-		kind, name = kindOf(strings.TrimSuffix(m[1], "s")), m[2]
-	} else if strings.HasPrefix(strings.TrimSpace(line), "No resources found") {
-		kind = p.listed
-	}
-	for i := range p.rows {
-		if d := &p.rows[i]; kind != "" && d.kind == kind && (name == "" && (p.namespace == "" || d.namespace == p.namespace) || name == d.name) {
-			d.kind = ""
-		}
-	}
 }
 
 // complete says of events what the lines around them tell: which object they are about, and on which node it is.

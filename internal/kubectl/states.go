@@ -74,3 +74,30 @@ func (p *page) nothing(i int) bool {
 	prompt := strings.IndexAny(text, "#$")
 	return text == "0" || prompt >= 0 && !strings.Contains(strings.TrimSpace(text[:prompt]), " ") || strings.HasPrefix(text, "```")
 }
+
+var (
+	asksFor  = pattern.New(`(?:kubectl|oc|k)\b.*\bget\b.* (po|pv)(?:ds?|(c))?(?: |$)`)
+	notFound = pattern.New(`\(NotFound\): (pods|persistentvolumeclaims|persistentvolumes) "([\w.-]+)" not found`)
+)
+
+// gone forgets the rows of objects that a later answer of the API server does not have any more.
+func (p *page) gone(line string) {
+	if m := asksFor.FindStringSubmatch(line); m != nil {
+		p.listed = map[string]string{"po": "Pod", "pv": "PersistentVolume"}[m[1]]
+		if m[2] != "" {
+			p.listed = "PersistentVolumeClaim"
+		}
+		return
+	}
+	kind, name := "", ""
+	if m := notFound.FindStringSubmatch(line); m != nil {
+		kind, name = kindOf(strings.TrimSuffix(m[1], "s")), m[2]
+	} else if strings.HasPrefix(strings.TrimSpace(line), "No resources found") {
+		kind = p.listed
+	}
+	for i := range p.rows {
+		if d := &p.rows[i]; kind != "" && d.kind == kind && (name == "" && (p.namespace == "" || d.namespace == p.namespace) || name == d.name) {
+			d.kind = ""
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package kubectl
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/nodename"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
+)
+
+const dateLayout = "Mon, 02 Jan 2006 15:04:05 -0700"
+
+const date = `[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}`
+
+var (
+	// conditionRow is one of a node: Type Status LastHeartbeatTime LastTransitionTime Reason Message.
+	conditionRow = pattern.New(`^\s*(Ready|DiskPressure|MemoryPressure|PIDPressure)\s+(True|False|Unknown)\s+(` + date + `)\s+(` + date + `)\s+(\w+)\s+(.*)$`)
+	// nodeRow is one of "get nodes": NAME STATUS ROLES AGE VERSION. Old ones have no ROLES.
+	nodeRow = pattern.New(`^\s*([a-z0-9][\w.-]*)\s+(NotReady)(?:,\S+)?\s+(?:\S+\s+)?(?:\d+[smhdy])+\s+v1\.\d+\.\d+`)
+	// readyRow is one of a node that is ready.
+	readyRow = pattern.New(`^\s*([a-z0-9][\w.-]*)\s+Ready(?:,\S+)?\s+(?:\S+\s+)?(?:\d+[smhdy])+\s+v1\.\d+\.\d+`)
+	// notReady is what people quote of such a row: its reason and its message.
+	notReady = pattern.New("(?:^|[\\s\"'`|])KubeletNotReady[|\\s]+(\\[?(?:PLEG is not healthy: pleg was last seen active \\d|container runtime is down|runtime network not ready: )[^`|]*)")
+	// readyAgain is that of a node that is ready.
+	readyAgain = pattern.New("(?:^|[\\s\"'`|])KubeletReady[|\\s]+kubelet is posting ready status")
+)
+
+// condition makes an event of a condition of a node that is in trouble.
+func condition(line, node string) (Event, bool) {
+	if m := nodeRow.FindStringSubmatch(line); m != nil {
+		return NotReady(m[1], "False", "", nil), true
+	}
+	m := conditionRow.FindStringSubmatch(line)
+	if m == nil {
+		if m := notReady.FindStringSubmatch(line); m != nil && len(line) <= maxRow {
+			return NotReady("", "False", m[1], nil), true
+		}
+		return Event{}, false
+	}
+	since, err := time.Parse(dateLayout, m[4])
+	if err != nil {
+		return Event{}, false
+	}
+	beat, _ := time.Parse(dateLayout, m[3])
+	return inTrouble(node, m[1], m[2], m[5], m[6], since.UTC(), beat.UTC())
+}
+
+// ready takes back what a quoted condition said before, once one without a time says that the node is ready.
+func (p *page) ready(line string) {
+	if len(line) <= maxRow && !conditionRow.MatchString(line) && readyAgain.MatchString(line) {
+		p.events = slices.DeleteFunc(p.events, func(f found) bool { return f.Reason == "NodeNotReady" && f.Name == "" && f.First.IsZero() })
+	}
+}
+
+// ownRequest is in the error of a kubelet that cannot renew the lease of its node.
+const ownRequest = "/kube-node-lease/leases/"
+
+// readyNow is a node and its state, in a table or in a sentence.
+var readyNow = pattern.New("(?:^|[\\s\"'`(*])([a-z0-9][a-z0-9.-]*)[\"'`*]?\\s+(?:(?:is|was|as|has|been|became|shows|now|back|again|to|in|status|state)\\s+){0,4}[\"'`*]?Ready\\b")
+
+// isReady makes an event of a line that says the node to be ready whose kubelet could not reach the API server, by the lines above, and of a
+// row of the only node whose kubelet has written the lines above.
+func (p *page) isReady(i int) bool {
+	line := p.lines[i]
+	if _, lease, ok := strings.Cut(line, ownRequest); ok {
+		p.leased = lease[:max(strings.IndexAny(lease, `?:"\ `), 0)]
+		return false
+	}
+	if m := kubeletLine.FindStringSubmatch(line); m != nil && !slices.Contains(p.hosts, m[1]) && len(p.hosts) < 2 {
+		p.hosts = append(p.hosts, m[1])
+	}
+	if m := readyRow.FindStringSubmatch(line); m != nil && len(p.hosts) == 1 && nodename.Same(m[1], p.hosts[0]) {
+		p.isWell(m[1], i)
+		return true
+	}
+	if p.leased == "" || len(line) > maxRow || !strings.Contains(line, "Ready") || unready.MatchString(line) {
+		return false
+	}
+	for _, m := range readyNow.FindAllStringSubmatch(line, -1) {
+		if m[1] == p.leased {
+			p.isWell(m[1], i)
+			return true
+		}
+	}
+	return false
+}
+
+func (p *page) isWell(node string, i int) {
+	p.events = append(p.events, found{Event{Type: "Normal", Reason: "NodeReady", Kind: "Node", Name: node, Host: node, Component: "kubelet", Count: 1}, i, -1, ""})
+}
+
+// kubeletLine is one of syslog or of the journal: the kubelet of a host.
+var kubeletLine = pattern.New(`^\S.*? ([a-z0-9][\w.-]*) kubelet\[\d+\]: `)
+
+// unready is said of a node that is not ready, or of one that comes and goes.
+var unready = pattern.New(`(?i)not\s?ready|\b(?:if|until|when|before|while|not|never|flap\w*)\b`)
+
+// wellAgain takes back what the text said of a node before, once a later row of a table shows it Ready, or a condition has changed since. Of a list
+// that is watched ("get nodes -w"), the last row of a node tells.
+// A condition that has been as it is for longer is of another node. Events remain: the times of both tell which was later.
+func (p *page) wellAgain(line string) {
+	node, kind, since := p.described.name, "Ready", time.Time{}
+	if m := readyRow.FindStringSubmatch(line); m != nil {
+		node = m[1]
+	} else if m := conditionRow.FindStringSubmatch(line); m != nil && m[2] != "Unknown" {
+		kind = m[1]
+		var err error
+		if since, err = time.Parse(dateLayout, m[4]); err != nil {
+			return
+		}
+	} else {
+		return
+	}
+	p.events = slices.DeleteFunc(p.events, func(f found) bool {
+		return f.condition == kind && f.Name == node && (since.IsZero() || f.First.IsZero() || since.After(f.First))
+	})
+}
+
+// inTrouble is false for a condition of a node that is well.
+func inTrouble(node, kind, status, reason, message string, since, beat time.Time) (Event, bool) {
+	switch {
+	case kind == "Ready" && status != "True":
+		return NotReady(node, status, message, &since), true
+	case strings.HasSuffix(kind, "Pressure") && status == "True":
+		e := NotReady(node, status, message, &since)
+		e.Reason = reason
+		if !beat.IsZero() {
+			e.Last = beat
+		}
+		return e, true
+	}
+	return Event{}, false
+}
+
+// NotReady is the event of a node whose condition Ready has a status, False or Unknown, since a time, nil where that is unknown.
+func NotReady(node, status, message string, since *time.Time) Event {
+	e := Event{Type: "Warning", Reason: "NodeNotReady", Message: message, Kind: "Node", Name: node, Host: node, Component: "kubelet", Count: 1}
+	if status == "Unknown" {
+		e.Component = "node-controller"
+	}
+	if since != nil {
+		e.First, e.Last = *since, *since
+	}
+	return e
+}
