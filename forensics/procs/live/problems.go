@@ -1,7 +1,9 @@
 package live
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 )
 
 // problems collects errors by what they are about, so that a thousand processes that may not be read make one.
@@ -16,8 +18,12 @@ func (p *problems) add(what string, err error) {
 		p.first, p.count = map[string]error{}, map[string]int{}
 	}
 	if p.count[what]++; p.count[what] == 1 {
-		p.order = append(p.order, what)
 		p.first[what] = err
+		if errors.Is(err, errNoAnswer) {
+			p.order = slices.Insert(p.order, 0, what) // readers are shown the first, and this is worse than what was cut
+		} else {
+			p.order = append(p.order, what)
+		}
 	}
 }
 
