@@ -20,14 +20,27 @@ const expect = (ok, what, detail = "") => { if (!ok) problem(what, detail); };
 
 // open loads a page and reports whatever it says, asks for or fails with.
 async function open(context, url) {
+  const page = await watched(context);
+  await load(page, url);
+  return page;
+}
+
+// watched is a page of which all of that is reported. To load several in one spares a process of the browser for each.
+async function watched(context) {
   const page = await context.newPage();
   page.on("console", (m) => problem("console message", m.text()));
   page.on("pageerror", (e) => problem("script error", e));
   page.on("dialog", (d) => { problem("dialog", d.message()); d.dismiss(); });
-  page.on("request", (r) => { if (r.url() !== url && !r.url().startsWith("data:image/svg+xml")) problem("request", r.url()); });
+  page.on("request", (r) => { if (r.url() !== loaded.get(page) && !r.url().startsWith("data:image/svg+xml")) problem("request", r.url()); });
   page.on("popup", (p) => problem("window", p.url()));
-  await page.goto(url);
   return page;
+}
+
+const loaded = new WeakMap(); // the address that a page may ask for
+
+async function load(page, url) {
+  loaded.set(page, url);
+  await page.goto(url);
 }
 
 // structure is what must hold at every width and in both themes.
@@ -55,9 +68,9 @@ async function structure(page) {
 }
 
 // firstScreen: the headline, the affected pods and the first command of the first diagnosis are on the first screen of a laptop.
-async function firstScreen(browser, url) {
-  const context = await browser.newContext({ viewport: { width: 1200, height: 900 } });
-  const page = await open(context, url);
+async function firstScreen(page, url) {
+  await page.setViewportSize({ width: 1200, height: 900 });
+  await load(page, url);
   for (const part of ["#diagnosis-1 > h3", "#diagnosis-1 > .facts", "#diagnosis-1 .cmd"]) {
     const first = page.locator(part).first();
     if (await first.count() === 0) continue;
@@ -65,19 +78,17 @@ async function firstScreen(browser, url) {
     expect(box && box.y + box.height <= 900, "not on the first screen", part + " " + JSON.stringify(box));
   }
   expect(await page.locator("#diagnosis-1 .cmd").count() > 0, "the first diagnosis has no command");
-  await context.close();
 }
 
 // firstCause: the first cause, since when, on how many nodes, and the way to the first node's page are on the first screen.
-async function firstCause(browser, url) {
+async function firstCause(page, url) {
   for (const [width, height] of [[1200, 900], [390, 844]]) {
-    const context = await browser.newContext({ viewport: { width, height } });
-    const page = await open(context, url);
+    await page.setViewportSize({ width, height });
+    await load(page, url);
     for (const part of ["#cause-1 > h3", "#cause-1 .sev", "#cause-1 .sev a"]) {
       const box = await page.locator(part).first().boundingBox();
       expect(box && box.y + box.height <= height, "not on the first screen of " + width + " px", part + " " + JSON.stringify(box));
     }
-    await context.close();
   }
 }
 
@@ -296,20 +307,22 @@ async function withoutScripts(browser, url) {
 
 const browser = await chromium.launch({ executablePath, args: flags });
 try {
-  for (const file of readdirSync(dir).filter((f) => f.endsWith(".html")).sort()) {
+  const page = await watched(await browser.newContext());
+  for (const [n, file] of readdirSync(dir).filter((f) => f.endsWith(".html")).sort().entries()) {
     const name = file.replace(/\.html$/, "");
     const url = pathToFileURL(join(dir, file)).href;
     const want = JSON.parse(readFileSync(join(dir, name + ".json"), "utf8"));
     const views = want.brief ? [[1440, "light"], [390, "dark"]] : [[1440, "light"], [390, "light"], [800, "dark"], [390, "dark"]];
-    for (const [width, colorScheme] of views) {
+    const strict = want.brief ? [n % 2] : [0, views.length - 1]; // views in which the rules of axe are tried: they take seconds
+    for (const [i, [width, colorScheme]] of views.entries()) {
       where = `${name}, ${width} px, ${colorScheme}`;
-      const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
-      const page = await open(context, url);
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme });
+      await load(page, url);
       await structure(page);
       await pictures(page);
       await contrast(page);
-      if (!want.large && (width === 1440 || colorScheme === "dark" && width === 390)) await accessibility(page);
-      await context.close();
+      if (!want.large && strict.includes(i)) await accessibility(page);
     }
     if (!want.brief) {
       where = name + ", without scripts";
@@ -317,7 +330,7 @@ try {
     }
     if (want.first_screen) {
       where = name + ", first screen";
-      await (want.fleet ? firstCause : firstScreen)(browser, url);
+      await (want.fleet ? firstCause : firstScreen)(page, url);
     }
     if (want.fleet) {
       where = name + ", in use";
