@@ -104,10 +104,13 @@ func TestPodCgroups(t *testing.T) {
 			totals: runtimes.CgroupTotals{Version: "v2", Dying: 321},
 		},
 		"hybrid": {
-			dirs:   []string{"memory/kubepods"},
-			files:  map[string]string{"unified/cgroup.controllers": "\n"},
+			dirs: []string{"memory/kubepods"},
+			files: map[string]string{
+				"unified/cgroup.controllers": "\n",
+				"../../../proc/cgroups":      "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t2\t311\t1\nmemory\t9\t61204\t1\npids\t7\t312\t1\n",
+			},
 			want:   []runtimes.PodCgroup{},
-			totals: runtimes.CgroupTotals{Version: "hybrid"},
+			totals: runtimes.CgroupTotals{Version: "hybrid", MemoryCgroups: 61204},
 		},
 		"not a pod": {
 			dirs: []string{"kubepods/burstable/podium", "user.slice/user-0.slice", "pids/kubepods/pod123"},
