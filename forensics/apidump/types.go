@@ -190,7 +190,7 @@ func NewDump() Dump {
 	}
 }
 
-// Merge adds the objects of another dump. An object that is in both, by its UID, is kept as the other has it.
+// Merge adds the objects of another dump. An object that is in both, by its UID, is kept as the other has it, unless that shows it in part.
 func (d *Dump) Merge(other Dump) {
 	if len(d.Pods)+len(d.Nodes)+len(d.Claims)+len(d.Volumes)+len(d.Owners) == 0 {
 		threshold, node := d.TerminatedPodGCThreshold, d.NodeName
@@ -241,13 +241,19 @@ func (d *Dump) Trim() {
 }
 
 func merge[T any](have *[]T, more []T, object func(T) Object) {
-	at := make(map[string]int, len(*have))
+	at := make(map[string]int, 2*len(*have))
 	for i, v := range *have {
-		at[object(v).key()] = i
+		at[object(v).name()], at[object(v).key()] = i, i
 	}
 	for _, v := range more {
-		if i, ok := at[object(v).key()]; ok {
-			(*have)[i] = v
+		i, ok := at[object(v).key()]
+		if !ok && object(v).Partial { // a row of a table has no UID
+			i, ok = at[object(v).name()]
+		}
+		if ok {
+			if !object(v).Partial || object((*have)[i]).Partial {
+				(*have)[i] = v
+			}
 			continue
 		}
 		at[object(v).key()] = len(*have)
@@ -259,5 +265,7 @@ func (o Object) key() string {
 	if o.UID != "" {
 		return o.UID
 	}
-	return o.Kind + " " + o.ID()
+	return o.name()
 }
+
+func (o Object) name() string { return o.Kind + " " + o.ID() }

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
@@ -46,7 +49,33 @@ Messages that ended well before the log's end are information.`,
 				p.Report(driverMissingFinding(p, driver, list))
 			}
 		}
+		reportRegistration(p, drivers)
 	},
+}
+
+// reportRegistration reports a driver that the kubelet has refused to register, of which no other message says that it is missing. A socket that
+// nobody answers is left over from a driver that is gone.
+func reportRegistration(p *forensics.Pass, known []string) {
+	spec := incident.Spec{Kubelet: true, Subject: func(e logs.Event) forensics.Entity {
+		named := func(driver string) bool { return e.NamesDriver(driver) }
+		if len(known) > 0 && (e.Path == "" || slices.ContainsFunc(known, named)) {
+			return forensics.Entity{}
+		}
+		return logview.DriverEntity(strings.TrimSuffix(e.Path[strings.LastIndex(e.Path, "/")+1:], "-reg.sock"))
+	}, Ended: func(driver forensics.Entity) *time.Time {
+		return logview.Last(slices.DeleteFunc(slices.Clone(logview.Events(p, "csi-registered")), func(e logs.Event) bool {
+			return e.Driver != "" && driver.Kind == forensics.KindCSIDriver && e.Driver != driver.ID
+		}))
+	}}
+	for _, i := range spec.Find(p, logview.Events(p, "csi-registration-refused")) {
+		i.Expect(p, logview.FewFailures)
+		f := i.Finding(p, "A CSI driver cannot be registered", "A CSI driver could not be registered")
+		f.Effect = "volumes of the driver are neither mounted nor unmounted"
+		if i.Grave() {
+			f.Remedies = []forensics.Remedy{incident.Look("shows whether the driver has been registered since", "kubectl", "get", "csinode", "NODE", "-o", "yaml")}
+		}
+		p.Report(f)
+	}
 }
 
 func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) forensics.Finding {
@@ -70,7 +99,7 @@ func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) f
 	}
 	f.Pods = findings.Union(nil, pods)
 	f.Title += waitForVolumes(f.Pods)
-	for _, e := range logview.Events(p, logs.KindCSIRegistrationFailed) {
+	for _, e := range logview.Events(p, logs.KindCSIRegistrationFailed, "csi-registration-refused") {
 		if e.NamesDriver(driver) {
 			f.Refs = append(f.Refs, logview.EventRefs(e)...)
 			f.Detail = findings.Sentences(f.Detail, "Its registration failed: "+e.Reason+".")

@@ -36,6 +36,7 @@ ends it, or a condition DiskPressure that lasts for minutes.`,
 	Severity: forensics.Critical,
 	Needs:    orLogs(diskview.Needs),
 	Run: func(p *forensics.Pass) {
+		reportThinPool(p)
 		if seen, why := p.Evidence.Saw(forensics.SourceDisks); !seen {
 			reportFullByLog(p)
 			p.Unjudged("the disks were not measured: %s", why)
@@ -179,6 +180,22 @@ func recordedFinding(list []logs.Event) forensics.Finding {
 			incident.Look("shows whether the node still has the condition DiskPressure", "sh", "-c", "kubectl describe nodes | grep -E '^Name:|DiskPressure'"),
 			incident.Look("shows which file system is full, by bytes and by inodes", "sh", "-c", "df -h; df -i"),
 		},
+	}
+}
+
+// reportThinPool reports the thin pool of a runtime that has too few free blocks. No file system shows that, and no threshold is about it.
+func reportThinPool(p *forensics.Pass) {
+	spec := incident.Spec{Window: 10 * time.Minute, Subject: func(logs.Event) forensics.Entity {
+		return incident.Thing(forensics.KindDisk, "thin pool of the runtime")
+	}}
+	for _, i := range spec.Find(p, logview.Events(p, "thin-pool-low")) {
+		i.Said = true
+		f := i.Finding(p, "Thin pool of the runtime has too few free blocks", "Thin pool of the runtime had too few free blocks")
+		f.Effect = "no containers can be created"
+		if i.Grave() {
+			f.Remedies = []forensics.Remedy{incident.Look("shows how full the thin pool is, by data and by metadata", "lvs", "-a")}
+		}
+		p.Report(f)
 	}
 }
 

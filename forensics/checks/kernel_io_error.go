@@ -85,16 +85,13 @@ func worstOf(i incident.Incident) logs.Event {
 
 func diskFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 	now, then := "Disk "+i.Subject.ID+" has failed", "Disk "+i.Subject.ID+" failed"
-	switch worst := worstOf(i); worst.Kind {
+	switch worstOf(i).Kind {
 	case logs.KindKernelDeviceOffline:
 		i.Said = true
 		now, then = "Disk "+i.Subject.ID+" has been offline", "Disk "+i.Subject.ID+" was offline"
 	case logs.KindKernelThinPool:
 		i.Said = true
 		now, then = "Thin pool "+i.Subject.ID+" has been full", "Thin pool "+i.Subject.ID+" was full"
-		if worst.Device == "" {
-			now, then = "Thin pool of the runtime has too few free blocks", "Thin pool of the runtime had too few free blocks"
-		}
 	}
 	f := i.Finding(p, now, then)
 	if i.Events[0].Origin == "kernel" {

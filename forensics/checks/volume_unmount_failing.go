@@ -39,6 +39,7 @@ pod-terminating-stuck. A volume whose last try failed is a warning from the thir
 		}
 		list.report(p, "unmounted", map[string]bool{})
 		reportLostVolData(p, list, stuck)
+		reportCSIErrors(p, "csi-unmount-call-failed", "cannot unmount volumes", "could not unmount volumes")
 	},
 }
 

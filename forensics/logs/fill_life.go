@@ -20,6 +20,9 @@ func started(e *entry, o *occurrence) bool {
 
 // kubeletVersion reads kubeletVersion="v1.34.4" and `Kubelet version: v1.20.4`, and of older ones `Version: v1.17.4`.
 func kubeletVersion(e *entry, o *occurrence) bool {
+	if e.Source == "main.go" { // of a sidecar of a CSI driver, and of others
+		return false
+	}
 	v := e.Get("kubeletVersion")
 	if v == "" {
 		_, v, _ = strings.Cut(e.Message, "ersion: ")

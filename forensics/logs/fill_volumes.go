@@ -305,6 +305,9 @@ func registration(e *entry, o *occurrence) bool {
 	if _, inner, ok := strings.Cut(text, "RegisterPlugin error -- "); ok {
 		text = inner
 	}
+	if strings.HasPrefix(text, "plugin registration failed with err") {
+		o.Kind = kindCSIRegistrationRefused
+	}
 	o.Reason, o.Code, o.Path = cut(text, maxReason), code(text), pathIn(text)
 	return true
 }
@@ -374,12 +377,18 @@ func csiCall(e *entry, o *occurrence) bool {
 		volumeError(opUnmountVolume, text, o)
 		return true
 	}
+	if unmountFailed.MatchString(text) {
+		o.Kind = kindCSIUnmountFailed
+	}
 	o.Reason, o.Path, o.PodUID = cut(text, maxReason), pathIn(text), podOfPath(text)
 	if o.Volume = cut(word(text, "Volume ID ", " "), maxName); o.Volume == "" {
 		o.Volume = cut(between(text, `volume "`, `"`), maxName)
 	}
 	return true
 }
+
+// unmountFailed begins the error of a driver that could not undo a mount: most have words of their own, others those of mount-utils.
+var unmountFailed = pattern.New(`(?i)desc = (?:(?:failed|could not|unable|error) (?:to )?un(?:mount|stage|map)|rbd: unmap |un(?:mount|map)(?:ing)? )`)
 
 // csiBusy reads `an operation with the given Volume ID V already exists` of the part of a driver that serves the node: by convention
 // nodeserver.go. It is called again once the kubelet has waited for two minutes, which is the number; a controller is called again sooner.

@@ -286,7 +286,6 @@ func kernelMessages() []message {
 				{has: "out of data space", fill: device},
 				{has: "switching pool to read-only mode", fill: device},
 				{has: "space map metadata: unable to allocate", fill: device},
-				{has: "free data blocks which is less than minimum required", fill: device},
 			},
 		},
 	}

@@ -7,6 +7,7 @@ const (
 	KindAPIUnauthorized   Kind = "api-unauthorized"       // `Unauthorized`
 	KindCertExpired       Kind = "cert-expired"           // `x509: certificate has expired or is not yet valid`, `… client certificate … is expired`
 	kindCertsRenewed      Kind = "certs-renewed"          // `Done renewing certificates.`, as kubeadm writes
+	kindThinPoolLow       Kind = "thin-pool-low"          // `devmapper: Thin Pool has … free data blocks`, of dockerd and CRI-O
 	KindDiskFull          Kind = "disk-full"              // `no space left on device` outside of cgroups and inotify; Path
 	kindCgroupNoSpace     Kind = "cgroup-no-space"        // `mkdir /sys/fs/cgroup/…: no space left on device`, `cannot allocate memory`; Path
 	kindInotifyLimit      Kind = "inotify-limit"          // `inotify_init: too many open files`, `inotify_add_watch …: no space left on device`
@@ -110,6 +111,13 @@ func limitMessages() []message {
 		{
 			kind: KindDiskFull, lane: LaneDisk, words: "no space left on device", deep: true,
 			rules: []rule{{has: "no space left on device", fill: trouble}},
+		},
+		{
+			kind: kindThinPoolLow, lane: LaneDisk, words: "thin pool of the runtime has too few free blocks", deep: true,
+			rules: []rule{
+				{start: "devmapper: Thin Pool has ", has: "which is less than minimum required", fill: trouble},
+				{has: "blocks which is less than minimum required", fill: trouble}, // of data or metadata
+			},
 		},
 		{
 			kind: kindKeyringLimit, lane: LaneRuntime, words: "quota of the kernel's keys is reached", deep: true,

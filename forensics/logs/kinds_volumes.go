@@ -48,6 +48,8 @@ const (
 	kindCSIRegistered Kind = "csi-registered"
 	// KindCSIRegistrationFailed: `RegisterPlugin error -- …`. Path is the socket.
 	KindCSIRegistrationFailed Kind = "csi-registration-failed"
+	// kindCSIRegistrationRefused is one that the driver or the API server did not take: a socket answered.
+	kindCSIRegistrationRefused Kind = "csi-registration-refused"
 	// kindPodScheduled is an event of the API, with the reason Scheduled: the pod waits from then on.
 	kindPodScheduled Kind = "pod-scheduled"
 	// kindPodStarted is an event of the API, with the reason Started, Created, Pulled or Pulling: the volumes of the pod are mounted.
@@ -63,6 +65,8 @@ const (
 	kindVolumeOwnership Kind = "volume-ownership"
 	// kindCSICallFailed: `GRPC error: rpc error: code = Internal …` of a CSI driver's own log. Code, PodUID, Path.
 	kindCSICallFailed Kind = "csi-call-failed"
+	// kindCSIUnmountFailed is such an error of an unmount, or of the unmapping of a disk.
+	kindCSIUnmountFailed Kind = "csi-unmount-call-failed"
 	// kindCSIAttachFailed: `failed to attach: rpc error: …`, `failed to detach: …` of the external attacher.
 	kindCSIAttachFailed Kind = "csi-attach-failed"
 )
@@ -181,9 +185,13 @@ func volumeMessages() []message {
 				{has: "RegisterPlugin error", fill: registration},
 			},
 		},
+		{kind: kindCSIRegistrationRefused, lane: LaneVolumes, words: "CSI driver registration was refused"},
 		{
 			kind: kindCSIRegistered, severity: SeverityRoutine,
-			rules: []rule{{has: "Register new plugin with name: ", fill: registered}},
+			rules: []rule{
+				{has: "Register new plugin with name: ", fill: registered},
+				{start: "Received NotifyRegistrationStatus call: ", has: "PluginRegistered:true", fill: noCause}, // the registrar beside a driver
+			},
 		},
 		{
 			kind: KindCSIDriverMissing, lane: LaneVolumes, words: "CSI driver is not registered",
@@ -230,6 +238,7 @@ func volumeMessages() []message {
 				{has: "/csi.v1.Node/", err: " with error: rpc error: code = ", fill: csiCall},
 			},
 		},
+		{kind: kindCSIUnmountFailed, lane: LaneVolumes, words: "CSI driver could not unmount a volume"},
 		{
 			kind: KindCSIFailed, lane: LaneVolumes, words: "CSI driver returned an error",
 			rules: []rule{{has: "kubernetes.io/csi: ", err: "rpc error", fill: loneVolumeError}},

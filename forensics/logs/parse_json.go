@@ -30,6 +30,10 @@ func (p *lineParser) json(e *entry, s *shape, text string) (string, bool) {
 		s.partial = !strings.HasSuffix(log, "\n")
 		return log, true
 	}
+	if log := record.Get("log"); log != "" && len(fields) == 1 && s.depth == 0 { // of docker's record, somebody kept the text alone
+		s.push(layerDocker)
+		return log, true
+	}
 	if record.Get("kind") == "Event" && s.depth == 0 && p.origin == "" { // what a container prints is not of the API
 		return "", p.event(e, s, text)
 	}

@@ -160,8 +160,8 @@ var (
 	describedRow = pattern.New(`^\s*(Normal|Warning)\s+([A-Z]\w+)\s+` + age + `\s+` + from + `(?:\s+(.*))?$`)
 	// describe up to 1.5: FirstSeen LastSeen Count From SubObjectPath Type Reason Message.
 	oldDescribedRow = pattern.New(`^\s*(` + span + `)\s+(` + span + `)\s+(\d+)\s+` + from + `\s+` + part + `(Normal|Warning)\s+([A-Z]\w+)\s+(.*)$`)
-	// get events since 1.14, and events: [NAMESPACE] LAST SEEN TYPE REASON OBJECT MESSAGE.
-	listedRow = pattern.New(`^\s*(?:([a-z0-9][a-z0-9.-]*)\s+)?` + age + `\s+(Normal|Warning)\s+([A-Z]\w+)\s+(\w[\w.]*/[\w.:-]+)(?:\s+(.*))?$`)
+	// get events since 1.14, and events: [NAMESPACE] LAST SEEN TYPE REASON OBJECT MESSAGE. Of 1.13, the object is its kind alone.
+	listedRow = pattern.New(`^\s*(?:([a-z0-9][a-z0-9.-]*)\s+)?` + age + `\s+(Normal|Warning)\s+([A-Z]\w+)\s+(\w[\w.]*/[\w.:-]+|Pod|Node|PersistentVolumeClaim)(?:\s+(.*))?$`)
 	// get events -o wide has more: SUBOBJECT SOURCE MESSAGE FIRST SEEN COUNT NAME.
 	wideTail = pattern.New(`^` + part + from + `\s{2,}(.*?)\s+(` + span + `)\s+(\d+)\s+[\w.-]+\.[0-9a-f]{8,}\s*$`)
 	// get events up to 1.13: [NAMESPACE] LAST SEEN FIRST SEEN COUNT NAME KIND SUBOBJECT TYPE REASON SOURCE MESSAGE.
