@@ -31,7 +31,8 @@ Until the driver is registered again, its volumes are neither mounted nor unmoun
 From 1.13 to 1.22 the message is "SetUpAt failed to get CSI client" even where a volume is to be unmounted.
 
 After a start of the kubelet, drivers register again within seconds. Messages of the first minute alone are not reported.
-Messages that ended well before the log's end are information.`,
+Messages that ended well before the log's end are information. A registration that is refused ("plugin registration failed with err") counts
+as well, in the log of the driver's registrar too.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {

@@ -27,6 +27,8 @@ type rule struct {
 	// kind is that of the row. runtime says that container runtimes write it, too, kernel that only the kernel does.
 	kind            Kind
 	runtime, kernel bool
+	// prose says that people write it, within a sentence.
+	prose bool
 }
 
 // rulebook has the messages by kind, and finds rules by the first word of a message, so that a line is compared with a few
@@ -191,7 +193,7 @@ func (b *rulebook) deepen(e *entry, o *occurrence) {
 
 func firstFit(rules []rule, e *entry, o *occurrence) (rule, bool) {
 	for i := range rules {
-		if r := &rules[i]; r.fits(e) && (!e.Bare || e.Origin != "" || r.begins(e.Message)) {
+		if r := &rules[i]; r.fits(e) && (!e.Bare || e.Origin != "" || r.prose || r.begins(e.Message)) {
 			*o = occurrence{Kind: r.kind, Time: e.Time, Entry: e}
 			fillShared(e, o, r)
 			if r.fill == nil || r.fill(e, o) {

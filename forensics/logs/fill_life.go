@@ -1,6 +1,10 @@
 package logs
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
+)
 
 func stage(s StartStage) func(*entry, *occurrence) bool {
 	return func(_ *entry, o *occurrence) bool {
@@ -30,6 +34,17 @@ func kubeletVersion(e *entry, o *occurrence) bool {
 	o.Subject = Subject{Reason: cut(v, maxName)}
 	return strings.HasPrefix(v, "v")
 }
+
+// saidOver reads a sentence such as "Since then (22 days) not a single line in dmesg". One that goes on with a "but" says the opposite.
+func saidOver(e *entry, o *occurrence) bool {
+	o.Subject = Subject{}
+	return e.Bare && notSince.MatchString(e.Message) && !oncemore.MatchString(e.Message)
+}
+
+var (
+	notSince = pattern.New(`(?i)\bsince then\b[^.:;]{0,24}\b(?:(?:not a single|no(?: such| more| further)?) (?:line|message|error|hang|hung task|reset|timeout|kill|recurrence|trouble|problem|issue)s?|(?:has|have|did|had)(?: not|n't) (?:happen|occur|recur|appear|come back|been seen)|never (?:again|seen|happened|came back)|quiet|all (?:is |was )?(?:well|quiet|fine|good))`)
+	oncemore = pattern.New(`(?i)\b(?:but|however|until|till|except|today|yesterday|anyway|again since)\b`)
+)
 
 // verbosityFlag reads the dump of the flags, `FLAG: --v="4"`.
 func verbosityFlag(e *entry, o *occurrence) bool {

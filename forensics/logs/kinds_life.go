@@ -12,6 +12,7 @@ const (
 	kindKubeletStarting  Kind = "kubelet-starting"  // systemd: `Started kubelet`, `Scheduled restart job`
 	kindKubeletWatchdog  Kind = "kubelet-watchdog"  // systemd: `Watchdog timeout`
 	kindKubeletRuns      Kind = "kubelet-runs"      // a row that internal/kubectl has read of `systemctl status`: the kubelet has run for a minute or longer
+	kindSaidOver         Kind = "said-over"         // a sentence of whoever shows the lines: they have not come back since
 	kindKubeletSignal    Kind = "kubelet-signal"    // `SIGABRT: abort`, `SIGQUIT: quit`; Code is the signal
 )
 
@@ -24,6 +25,10 @@ func lifeMessages() []message {
 				{start: "Kubelet version", fill: kubeletVersion},
 				{start: "Version: v", fill: kubeletVersion},
 			},
+		},
+		{
+			kind: kindSaidOver, severity: SeverityRoutine,
+			rules: []rule{{has: "Since then", prose: true, fill: saidOver}},
 		},
 		{
 			kind: kindKubeletVerbosity, severity: SeverityRoutine,

@@ -44,6 +44,8 @@ type Incident struct {
 	Current bool
 	// Booted says that it ended because the machine was started again.
 	Booted bool
+	// SaidOver says that it has no times, and that a sentence below it says that it did not come back.
+	SaidOver bool
 	// Minor says that it is information also while it is current.
 	Minor bool
 	// lone says that it counts though it is logged less often than elsewhere, see Expect.
@@ -92,6 +94,9 @@ func (s Spec) judge(p *forensics.Pass, i *Incident) {
 	i.Count, i.First, i.Last = logview.Count(i.Events), logview.First(i.Events), logview.Last(i.Events)
 	window := cmp.Or(s.Window, 150*time.Second)
 	i.Current = s.Lasting || logview.Within(i.Last, logview.KubeletEnd(p), window) || i.Last == nil
+	if i.Last == nil && !s.Lasting && saidOver(p, i.Events[len(i.Events)-1]) {
+		i.Current, i.SaidOver = false, true
+	}
 	var end *time.Time
 	if s.Ended != nil {
 		end = s.Ended(i.Subject)
@@ -113,6 +118,17 @@ func (s Spec) judge(p *forensics.Pass, i *Incident) {
 		}
 		i.First = i.Last
 	}
+}
+
+// saidOver says whether a sentence below a message, in the same text, says that it did not come back.
+func saidOver(p *forensics.Pass, last logs.Event) bool {
+	if len(last.Quotes) == 0 {
+		return false
+	}
+	q := last.Quotes[len(last.Quotes)-1]
+	return slices.ContainsFunc(logview.Events(p, "said-over"), func(e logs.Event) bool {
+		return len(e.Quotes) > 0 && e.Quotes[len(e.Quotes)-1].File == q.File && e.Quotes[len(e.Quotes)-1].Line > q.Line
+	})
 }
 
 // ofKernel says whether only the kernel writes of it: a start of the machine ends that, and not what a kubelet needs of others.
@@ -189,6 +205,8 @@ func (i Incident) Finding(p *forensics.Pass, now, then string) forensics.Finding
 		f.Detail += " The machine was started again at " + logview.Moment(i.Ended) + ", and the log does not show it since."
 	case i.Ended != nil:
 		f.Detail += " The log says that it ended at " + logview.Moment(i.Ended) + "."
+	case i.SaidOver:
+		f.Detail += " The text says that it has not come back since."
 	case !i.Current:
 		f.Detail += " The log does not repeat it later. No line says that it is resolved."
 	default:
