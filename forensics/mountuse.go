@@ -52,6 +52,9 @@ type MountUse struct {
 	Queries []Query `json:"asked,omitempty"`
 	// Deleted are deleted files that are still open.
 	Deleted []holders.DeletedFile `json:"deleted_files"`
+	// Found are mounts that a saved text shows in the mount namespaces of processes, and that the host does not have. Path is what the
+	// tables were searched for.
+	Found []holders.Holder `json:"found_mounts,omitempty"`
 	// Users are the users that these processes run as, from the host's /etc/passwd.
 	Users []User `json:"users"`
 }

@@ -52,6 +52,9 @@ system that is busy is enough. Pods that are stuck in Terminating are left to po
 			incident.ByRuntime(p, &f)
 			byHungTask(p, &f, i)
 			byBlockedThread(p, &f, i)
+			for _, e := range i.Events {
+				f.Because = findings.Union(f.Because, leaksIn(p, e.Reason))
+			}
 			if i.Grave() {
 				client := "crictl"
 				if e := i.Events[0]; e.Origin == "dockerd" || busyByHand(e) {

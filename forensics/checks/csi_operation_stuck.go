@@ -196,7 +196,7 @@ func csiInLog(p *forensics.Pass) []csiTrouble {
 // lines, the refusal of a call of the kubelet is enough, which has waited for the one before for two minutes.
 func asksAgain(p *forensics.Pass, e logs.Event) bool {
 	if ofDriver(e) {
-		return e.Count >= logview.FewFailures || e.Max >= csiTimeoutSeconds && logview.Picked(p, e.Last)
+		return e.Count >= logview.FewFailures || (e.Max >= csiTimeoutSeconds || e.Code == "Internal" && e.Count > 1) && logview.Picked(p, e.Last)
 	}
 	return e.Kind == logs.KindCSIAborted || e.Count > 1 || e.Number >= 4
 }
@@ -225,6 +225,9 @@ func (t csiTrouble) finding(p *forensics.Pass) forensics.Finding {
 		f.Title = name + " is stuck in a call and refuses others for the same volume"
 		f.Detail = "It answers Aborted, \"an operation with the given Volume ID already exists\": an earlier call for the same volume has not returned. " +
 			"Most likely its own mount or unmount hangs."
+	case len(t.events) > 0 && t.events[0].Code == "Internal":
+		f.Title = fmt.Sprintf("%s waits for its own mount: %s timed out", name, text.Plural(int(logview.Count(t.events)), "call"))
+		f.Detail = "A call on the path of a volume did not return within the time that the driver allows. Most likely the server of that mount does not answer."
 	case len(t.events) > 0:
 		f.Title = fmt.Sprintf("%s does not answer in time: %s timed out", name, text.Plural(int(logview.Count(t.events)), "call"))
 		f.Detail = "The kubelet times out after 2 minutes and retries, but the driver continues its work."

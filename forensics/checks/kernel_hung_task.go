@@ -118,6 +118,9 @@ func hungTaskFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 		f.Refs = append(f.Refs, stall.ThreadRef(t))
 	} else {
 		f.Detail = findings.Sentences(f.Detail, "The stack that the kernel writes below the line shows what the task waits for.")
+		if _, frozen := savedFreeze(p); frozen {
+			f.Because = []forensics.Entity{unnamedFrozen}
+		}
 	}
 	if devices := stuckDevices(p); traced && ofNetworkDevice(t.Wait.Function) {
 		for _, device := range devices {
@@ -181,8 +184,11 @@ func blamed(p *forensics.Pass, task incident.Incident, wait procs.Wait) (cause i
 	}
 	for _, list := range suspects {
 		for _, i := range list {
-			lead := logview.Between(i.First, task.Last)
-			if i.First == nil || task.Last == nil || lead < -near.Seconds() || !i.Current && logview.Between(i.Last, task.First) > near.Seconds() {
+			meets := i.First != nil && task.Last != nil && logview.Between(i.First, task.Last) >= -near.Seconds() && (i.Current || logview.Between(i.Last, task.First) <= near.Seconds())
+			if i.First == nil && task.Last == nil { // dmesg without -T: only the order of the lines is known, and the stack has to name the daemon
+				meets = wait.FS == "ceph" && strings.Contains(wait.Function, i.Subject.ID[:min(3, len(i.Subject.ID))]) && logview.Below(i.Events[:1], task.Events)
+			}
+			if !meets {
 				continue
 			}
 			if ok && i.Subject != cause.Subject {

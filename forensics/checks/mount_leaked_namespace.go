@@ -9,12 +9,15 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/mountuse"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
+	"github.com/nodeforensics/nodeforensics/internal/headline"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -39,7 +42,10 @@ there belong to its owner.
 
 Left out are FUSE mounts with their server in the same namespace. Also left out are namespaces of nodes within this node (kind, docker
 in docker: a kubelet of their own in a mount namespace of their own) and everything that runs in them: their mounts are not the
-host's.`,
+host's.
+
+In a saved text, "grep -l NAME /proc/*/mountinfo" and "grep NAME /proc/mounts" show the same. It counts if the kubelet or the runtime
+reports that this mount is busy.`,
 	Severity: forensics.Warning,
 	Needs:    mountuse.Needs,
 	Run: func(p *forensics.Pass) {
@@ -64,7 +70,34 @@ host's.`,
 		for _, k := range order {
 			p.Report(leakedMountFinding(p, groups[k]))
 		}
+		for _, found := range mountuse.Of(p).Found {
+			if events := logview.Story(p).Events; slices.ContainsFunc(events, func(e logs.Event) bool { return e.Code == "EBUSY" && strings.Contains(e.Reason, found.Path) }) {
+				p.Report(foundMountFinding(p, found))
+			}
+		}
 	},
+}
+
+// leaksIn are the processes in whose namespaces a mount is that an error names and the host does not have.
+func leaksIn(p *forensics.Pass, reason string) (list []forensics.Entity) {
+	for _, found := range mountuse.Of(p).Found {
+		if strings.Contains(reason, found.Path) {
+			list = append(list, findings.ProcessEntity(found.PID))
+		}
+	}
+	return list
+}
+
+// foundMountFinding is about a mount that somebody has found in another namespace.
+func foundMountFinding(p *forensics.Pass, found holders.Holder) forensics.Finding {
+	return forensics.Finding{
+		Severity: forensics.Warning, Subject: findings.ProcessEntity(found.PID), Confidence: forensics.Likely,
+		ConfidenceWhy: "the text shows a table that has the mount, and that the host's has it not",
+		Title:         headline.Fit("A mount that the host has no more is still in the mount namespace of " + findings.ProcessTitle(p, found.PID)),
+		Detail:        "The mount is " + found.Path + ". The unmount on the host did not reach this copy, which ends with its namespace.",
+		Refs:          []forensics.Ref{{Source: forensics.SourceHolders, Excerpt: fmt.Sprintf("/proc/%d/mountinfo: %s", found.PID, found.Path)}},
+		Remedies:      []forensics.Remedy{endNamespace(p, forensics.NamespaceProcesses{PIDs: []int{found.PID}, Processes: 1})},
+	}
 }
 
 // ownMount says whether a FUSE mount belongs to the mount namespace that has it: its server is in there, too, as where

@@ -29,7 +29,7 @@ itself to make it shared; the duplicates that the kernel then makes of all mount
 parents, and one umount removes both.
 
 A table without ids (mount, findmnt, /proc/mounts) does not show parents. There, rows that differ in nothing count, unless all mounts of the
-kubelet are there equally often, or only two rows are there.`,
+kubelet are there equally often and fewer than 16 times, or only two rows are there.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceMounts}},
 	Run: func(p *forensics.Pass) {

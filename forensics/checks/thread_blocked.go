@@ -162,6 +162,9 @@ func savedFinding(p *forensics.Pass, list []procs.Thread) forensics.Finding {
 	if t.Wait.Kind == procs.WaitOtherDisk && t.Device == "" {
 		f.Confidence = forensics.Possible
 	}
+	if unnamedFreeze(p, t) {
+		f.Because = []forensics.Entity{unnamedFrozen}
+	}
 	look := forensics.Remedy{
 		Action: remedy.ActionLook, Instruction: "On the node, check first that it still waits: cat /proc/PID/stack of the blocked processes, twice",
 		Why: "a wait that has ended needs no step; the same stack twice shows that it has not", Risk: "none: read-only",

@@ -282,6 +282,9 @@ func (o volumeOperation) finding(p *forensics.Pass, done string, grave bool) for
 	if done == "mounted" && (o.Code == "ENOSPC" || strings.Contains(strings.ToLower(o.Reason), "no space left on device")) {
 		f.Because = append(f.Because, fullMounts(p)...)
 	}
+	if done == "unmounted" {
+		f.Because = append(f.Because, leaksIn(p, o.Reason)...)
+	}
 	if o.Code == "ENOTCONN" || o.Code == "ESTALE" {
 		f.Detail += " The mount that the kubelet finds there is dead: its server has ended or forgotten it."
 		f.Because = slices.DeleteFunc(deadMounts(p, o.Volume), func(e forensics.Entity) bool { return e == f.Subject })

@@ -363,7 +363,9 @@ func csiCall(e *entry, o *occurrence) bool {
 	case "DeadlineExceeded":
 		o.Kind, o.Code = KindCSIDeadline, grpc
 	case "Internal", "Unknown", "Unavailable", "ResourceExhausted", "FailedPrecondition", "PermissionDenied", "Unauthenticated":
-		o.Code = grpc
+		if o.Code = grpc; strings.HasSuffix(text, ": function timeout") { // DoWithTimeout of JuiceFS: a call on the mount has not returned
+			o.Kind = KindCSIDeadline
+		}
 	case "NotFound":
 		if !strings.Contains(text, "device path") { // a volume that is gone needs no more
 			return false

@@ -15,6 +15,9 @@ import (
 // manyCounted are as many mounts on one mount point as prove a stack without the table.
 const manyCounted = 3
 
+// manyAlike are as many as are too many, whatever has multiplied them.
+const manyAlike = 16
+
 // A mountReader reads mount tables: mount(8), /proc/mounts, /proc/PID/mountinfo, findmnt(8).
 type mountReader struct {
 	to   *systemText
@@ -193,7 +196,7 @@ func (r *mountReader) count(row mountRow) {
 }
 
 // stacked says how many mounts are stacked on a mount point, by the table that shows the most; 1 where that is not certain. A directory that is
-// mounted onto itself shows all mounts below it again, and all equally often: two rows alone prove nothing.
+// mounted onto itself shows all mounts below it again, and all equally often: two rows alone prove nothing, and only many rows do if all are alike.
 func (t mountTables) stacked(row mountRow) int {
 	most := 1
 	for _, table := range t {
@@ -211,7 +214,7 @@ func (t mountTables) stacked(row mountRow) int {
 				}
 			}
 		}
-		if others > 0 && alike == others || (above || others == 0) && n == 2 {
+		if others > 0 && alike == others && n < manyAlike || (above || others == 0) && n == 2 {
 			continue
 		}
 		most = max(most, n)

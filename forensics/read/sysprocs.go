@@ -100,6 +100,9 @@ var (
 
 func (r *processReader) line(s string, number int) {
 	text := strings.TrimSpace(s)
+	if m := continued.FindStringSubmatch(text); m != nil {
+		r.goOn(atoi(m[1]))
+	}
 	if topHead.MatchString(text) {
 		r.threads = !strings.HasPrefix(text, "Tasks:")
 	}
@@ -244,6 +247,7 @@ func (x *systemText) waiting() []procs.Thread {
 		case s.hung, s.Wait.Kind != procs.WaitUnknown && remote(s.Wait), row.short() && row.old, s.killed && s.Wait.Unkillable(),
 			s.Wait.Kind == procs.WaitExit && s.Wait.Unkillable() && !s.sampled:
 			list = append(list, t)
+		case s.Wait.Kind == procs.WaitUnknown: // thawed
 		case s.Wait.Kind == procs.WaitFreezer: // which somebody may have meant
 		case !isKernelThread(t.Comm) && s.Wait.Kind != procs.WaitWriteback && s.Wait.Kind != procs.WaitFileLock:
 			local = append(local, t)
@@ -285,16 +289,39 @@ func (x *systemText) waiting() []procs.Thread {
 	return list
 }
 
+// fuseClients are programs that only serve FUSE file systems. Stopped, none of them answers, also where the text shows nobody who waits.
+var fuseClients = []string{
+	"alluxio-fuse", "blobfuse", "blobfuse2", "ceph-fuse", "cfs-client", "curve-fuse", "geesefs", "glusterfs", "gcsfuse", "goofys", "juicefs", "lustre-fuse", "mfsmount", "mount-s3",
+	"ossfs", "ossfs2", "rclone", "s3backer", "s3fs", "s3ql", "seaweedfs", "sshfs", "weed",
+}
+
+// continued is a command that lets a stopped process go on.
+var continued = pattern.New(`\bkill +(?:-18|-CONT|-SIGCONT|-s +(?:18|CONT|SIGCONT)) +(\d+)`)
+
+// goOn notes that somebody has let a stopped process go on.
+func (r *processReader) goOn(pid int) {
+	for i := range r.to.rows {
+		if row := &r.to.rows[i]; row.pid == pid && row.state[0] == 'T' {
+			row.state = "S"
+		}
+	}
+}
+
 // addServers adds the FUSE servers that a listing of processes shows as stopped or traced, with the file systems that their command lines
-// name, if somebody waits for a FUSE file system.
+// name, if somebody waits for a FUSE file system, or if the server is a known client.
 func (x *systemText) addServers(e *forensics.Evidence) {
-	if len(e.Processes) > 0 || e.MountUse != nil && len(e.MountUse.FUSE.Superblocks) > 0 ||
-		!slices.ContainsFunc(e.Threads, func(t procs.Thread) bool { return t.Saved != "" && t.Wait.Kind == procs.WaitFUSE }) {
+	if len(e.Processes) > 0 || e.MountUse != nil && len(e.MountUse.FUSE.Superblocks) > 0 {
 		return
 	}
+	waits := func(t procs.Thread) bool { return t.Saved != "" && t.Wait.Kind == procs.WaitFUSE }
+	waitedFor := slices.ContainsFunc(e.Threads, waits)
 	var use forensics.FUSEUse
+	last := map[int]string{}
 	for _, row := range x.rows {
-		if state := strings.TrimRight(row.state, "<NLsl+W"); state != "T" && state != "t" {
+		last[row.pid] = row.state[:1]
+	}
+	for _, row := range x.rows {
+		if state := last[row.pid]; state != "T" && (state != "t" || !waitedFor) || state != row.state[:1] || !waitedFor && !slices.Contains(fuseClients, row.comm()) {
 			continue
 		}
 		for _, point := range row.paths() {
@@ -305,7 +332,10 @@ func (x *systemText) addServers(e *forensics.Evidence) {
 				}
 			}
 			if !mounted {
-				if !poduid.Path.MatchString(point) {
+				waitedAt := func(t procs.Thread) bool {
+					return waits(t) && t.Device == "" && (t.Path == point || strings.HasPrefix(t.Path, point+"/"))
+				}
+				if !poduid.Path.MatchString(point) && !strings.HasSuffix(point, "/globalmount") && !slices.ContainsFunc(e.Threads, waitedAt) {
 					continue
 				}
 				e.Mounts.Mounts = append(e.Mounts.Mounts, mounts.Mount{

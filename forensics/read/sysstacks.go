@@ -49,6 +49,9 @@ var (
 // sigkill is a command that kills processes.
 var sigkill = pattern.New(`\bkill +(?:-9|-KILL|-SIGKILL|-s +(?:9|KILL|SIGKILL)) +(\d+(?: +\d+)*)`)
 
+// thaws is a command that thaws a file system: those that waited for that go on.
+var thaws = pattern.New(`[#$>] (?:sudo |nsenter .*)?(?:fsfreeze (?:-u|--unfreeze)|xfs_freeze -u|dmsetup resume)\s`)
+
 var (
 	// What stands before a message of the kernel.
 	kernelHead = pattern.New(`^(?:<\d+>)?(?:kern +:\w+ *: )?(?:[^\[\]]{0,80}?\bkernel: ?)?(?:\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?|\[[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d(?: \d{4})?\] ?)?`)
@@ -84,6 +87,14 @@ func (r *stackReader) line(s string, number int) {
 			}
 			for pid := range strings.FieldsSeq(m[1]) {
 				r.killed[atoi(pid)] = true
+			}
+		}
+	}
+	if !r.ofLog && thaws.MatchString(s) {
+		r.end()
+		for i := range r.to.stacks {
+			if wait := &r.to.stacks[i].Wait; wait.Kind == procs.WaitFrozen {
+				wait.Kind = procs.WaitUnknown
 			}
 		}
 	}

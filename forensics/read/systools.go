@@ -49,6 +49,7 @@ type systemText struct {
 	tables  mountTables
 	// searched are UIDs that no pod of the cluster has, with the command that has searched for them.
 	searched map[string]string
+	searches []tableSearch // of mounts
 	// seen are the sorts of output that were found, by source, with the name of the first text.
 	seen map[string]string
 }
@@ -69,7 +70,7 @@ func (x *systemText) take(y *systemText) {
 	x.leftovers, x.deleted, x.owners = append(x.leftovers, y.leftovers...), append(x.deleted, y.deleted...), append(x.owners, y.owners...)
 	x.kubelet, x.frozen = cmp.Or(x.kubelet, y.kubelet), append(x.frozen, y.frozen...)
 	x.zombies.take(y.zombies)
-	x.tables = append(x.tables, y.tables...)
+	x.tables, x.searches = append(x.tables, y.tables...), append(x.searches, y.searches...)
 	for pid, seconds := range y.hung {
 		if x.hung == nil {
 			x.hung = map[int]float64{}
@@ -108,6 +109,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{&fileReader{to: x, name: name}, []string{"vol_data.json", "(deleted)", "NLINK"}},
 		{&serviceReader{to: x, name: name}, []string{"kubelet", "k3s", "rke2"}},
 		{&searchReader{to: x, name: name}, []string{"kubectl", "oc "}},
+		{&leakReader{to: x, name: name}, []string{"/mountinfo", "/mounts"}},
 		{&freezerReader{to: x, name: name}, []string{"FROZEN"}},
 		{&errorReader{to: x, name: name}, []string{"tale ", "endpoint", "ost is down", "nput/output", "\xc3", "\xd0", "\xe3", "\xe4", "\xe5", "\xe6", "\xe7", "\xe8", "\xe9", "icht verbunden", "eraltet"}},
 	} {
@@ -196,6 +198,7 @@ func (x *systemText) addTo(e *forensics.Evidence) {
 	x.addZombies(e)
 	x.addOrphans(e)
 	x.addFiles(e)
+	x.addLeaks(e)
 	if k := x.stopped(); e.Kubelet == nil && k != nil {
 		e.Kubelet = k
 	}
@@ -334,6 +337,11 @@ func (x *systemText) addThreads(e *forensics.Evidence) {
 // arguments are those of a process that are absolute paths, and the command.
 func (x *systemText) arguments(pid int) processRow {
 	for _, r := range x.rows {
+		if r.pid == pid && pid != 0 {
+			return r
+		}
+	}
+	for _, r := range x.zombies.names { // without a state
 		if r.pid == pid && pid != 0 {
 			return r
 		}

@@ -283,11 +283,6 @@ func (x *systemText) addZombies(e *forensics.Evidence) {
 	for _, parent := range parents {
 		list = append(list, procs.Process{PID: -len(list) - 1, PPID: parent, State: "Z", UID: -1, Command: []string{}, Alike: of[parent] - 1})
 		row := x.arguments(parent)
-		for i := 0; row.pid == 0 && i < len(z.names); i++ {
-			if z.names[i].pid == parent {
-				row = z.names[i]
-			}
-		}
 		if row.pid > 0 {
 			list = append(list, procs.Process{PID: parent, Comm: row.comm(), State: strings.TrimRight(row.state, "<NLsl+W"), UID: -1, Command: row.args})
 		}

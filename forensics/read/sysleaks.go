@@ -1,0 +1,86 @@
+package read
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
+)
+
+// A leakReader finds searches of all mount tables for one mount: "grep -l NAME /proc/*/mountinfo" names the processes in whose namespace it is,
+// and "grep NAME /proc/mounts" shows that the host lacks it.
+type leakReader struct {
+	to   *systemText
+	name string
+	// everywhere was searched for in all tables by the command above, onHost in the table of the host.
+	everywhere, onHost string
+}
+
+// A tableSearch is what was searched for, the first process that has it, and what shows that the host has it or not.
+type tableSearch struct {
+	name       string
+	pid        int
+	lacks, has bool
+}
+
+var (
+	allTables = pattern.New(`\bgrep\s+(?:-\w+\s+)*["']?([\w.:~/-]{6,})["']?\s+/proc/[*\[][^\s/]*/(?:task/\*/)?mount(?:s|info)\b`)
+	tableOf   = pattern.New(`^/proc/(\d+|self|thread-self)/(?:task/\d+/)?mount(?:s|info)\b`)
+	hostTable = pattern.New(`(?:\bgrep\s+(?:-[cFEi]+\s+)*["']?([\w.:~/-]{6,})["']?\s+/proc/(?:self/|1/|\$\$/)?mount(?:s|info)|\b(?:mount|findmnt)\b[^|]*\|\s*grep\s+(?:-[cFEi]+\s+)*["']?([\w.:~/-]{6,})["']?)\s*$`)
+)
+
+func (r *leakReader) line(s string, _ int) {
+	text := strings.TrimSpace(s)
+	if r.onHost != "" {
+		at := r.to.search(r.onHost)
+		at.lacks = text == "" || text == "0" || prompt.MatchString(text)
+		at.has = !at.lacks
+		r.onHost = ""
+	}
+	if m := tableOf.FindStringSubmatch(text); m != nil && r.everywhere != "" {
+		at := r.to.search(r.everywhere)
+		if pid := atoi(m[1]); pid < 2 {
+			at.has = true
+		} else if at.pid == 0 {
+			at.pid = pid
+			r.to.saw(forensics.SourceHolders, r.name)
+		}
+		return
+	}
+	r.everywhere = ""
+	if m := allTables.FindStringSubmatch(text); m != nil {
+		r.everywhere = m[1]
+	} else if m := hostTable.FindStringSubmatch(text); m != nil {
+		r.onHost = m[1] + m[2]
+		r.to.search(r.onHost).lacks = true // if nothing follows
+	}
+}
+
+func (x *systemText) search(name string) *tableSearch {
+	i := slices.IndexFunc(x.searches, func(s tableSearch) bool { return s.name == name })
+	if i < 0 {
+		i = len(x.searches)
+		x.searches = append(x.searches, tableSearch{name: name})
+	}
+	return &x.searches[i]
+}
+
+// addLeaks adds the mounts that other mount namespaces have, and the host lacks.
+func (x *systemText) addLeaks(e *forensics.Evidence) {
+	for _, s := range x.searches {
+		if !s.lacks || s.has || s.pid == 0 {
+			continue
+		}
+		if e.MountUse == nil {
+			e.MountUse = &forensics.MountUse{}
+		}
+		e.MountUse.Found = append(e.MountUse.Found, holders.Holder{PID: s.pid, Path: s.name})
+		if row := x.arguments(s.pid); row.pid != 0 {
+			e.Processes = append(e.Processes, procs.Process{PID: s.pid, Comm: row.comm(), State: "S", Command: row.args, UID: -1})
+			x.saw(forensics.SourceProcesses, x.seen[forensics.SourceHolders])
+		}
+	}
+}
