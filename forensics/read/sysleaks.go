@@ -37,7 +37,7 @@ func (r *leakReader) line(s string, _ int) {
 	if r.onHost != "" {
 		at := r.to.search(r.onHost)
 		at.lacks = text == "" || text == "0" || prompt.MatchString(text)
-		at.has = !at.lacks
+		at.has = at.has || !at.lacks
 		r.onHost = ""
 	}
 	if m := tableOf.FindStringSubmatch(text); m != nil && r.everywhere != "" {

@@ -93,6 +93,8 @@ func TestSearchedPods(t *testing.T) {
 	}{
 		"found none":            {aSearch + aRow, true},
 		"an empty output":       {"n1 # kubectl get po --all-namespaces -o yaml | grep " + aUID + "\nn1 # cat /proc/mounts\n" + aRow, true},
+		"by its beginning":      {strings.Replace(aSearch, aUID, aUID[:8], 1) + aRow, true},
+		"begun, and unmounted":  {strings.Replace(aSearch, aUID, aUID[:8], 1) + aRow + "# umount " + aVolume + "\n", false},
 		"found one":             {strings.Replace(aSearch, "\n0", "\n2", 1) + aRow, false},
 		"one namespace":         {strings.Replace(aSearch, "-A", "-n shop", 1) + aRow, false},
 		"without UIDs":          {strings.Replace(aSearch, "json", "wide", 1) + aRow, false},
@@ -103,6 +105,28 @@ func TestSearchedPods(t *testing.T) {
 	} {
 		if got := len(systemIn(tt.text).PodDirs) > 0; got != tt.want {
 			t.Errorf("%s: an orphan: %v", name, got)
+		}
+	}
+}
+
+// TestMountsOfOthers takes a mount for one of another namespace only if the table of the host lacks it.
+func TestMountsOfOthers(t *testing.T) {
+	const all, none = "# grep -l a0d1b1b5ab8f /proc/*/mountinfo\n/proc/71/mountinfo\n", "# grep a0d1b1b5ab8f /proc/mounts\n# date\n"
+	for name, tt := range map[string]struct {
+		text string
+		want bool
+	}{
+		"the host lacks it":     {all + none, true},
+		"searched before":       {none + all, true},
+		"counted":               {all + "# grep -c a0d1b1b5ab8f /proc/1/mountinfo\n0\n", true},
+		"the host has it":       {all + "# grep -c a0d1b1b5ab8f /proc/1/mountinfo\n1\n", false},
+		"the first process":     {all + "/proc/1/mountinfo\n" + none, false},
+		"the host was not seen": {all, false},
+		"another was searched":  {all + strings.Replace(none, "a0d1", "b0d1", 1), false},
+	} {
+		use := systemIn(tt.text).MountUse
+		if got := use != nil && len(use.Found) > 0; got != tt.want {
+			t.Errorf("%s: another namespace has it: %v", name, got)
 		}
 	}
 }

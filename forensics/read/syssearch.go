@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ var (
 	allPods = pattern.New(`\b(?:kubectl|oc)\b(?:.*\s)?get\s+(?:po|pods?)\b`)
 	ofAll   = pattern.New(`\s(?:-A|--all-namespaces)\b`)
 	withUID = pattern.New(`\s-o[ =]?(?:json|yaml)\b|\s-o[ =]?\S*\buid\b|--output[ =](?:json|yaml)\b|metadata\.uid`)
-	found   = pattern.New(`\|\s*grep\s+((?:-\w+\s+)*)["']?(` + poduid.Pattern + `)["']?\s*$`)
+	found   = pattern.New(`\|\s*grep\s+((?:-\w+\s+)*)["']?(` + poduid.Pattern + `|[0-9a-f]{8})["']?\s*$`)
 	// mountSearch is a command that prints the mounts of a pod.
 	mountSearch = pattern.New(`(?:\bgrep\b.*\s/proc/(?:self/|1/)?(?:mounts|mountinfo)\b|\b(?:mount|findmnt)\b.*\|\s*grep\b)`)
 	unmounts    = pattern.New(`[#$>] (?:sudo )?umount\s`)
@@ -50,10 +51,12 @@ func (r *searchReader) line(s string, _ int) {
 	}
 	if r.mounts != "" && (text == "" || prompt.MatchString(text)) {
 		delete(r.to.searched, r.mounts)
+		delete(r.to.searched, r.mounts[:8])
 	}
 	r.mounts = ""
 	if uid := podUID.FindString(text); uid != "" && unmounts.MatchString(text) {
 		delete(r.to.searched, uid)
+		delete(r.to.searched, uid[:8])
 	} else if uid != "" && mountSearch.MatchString(text) {
 		r.mounts = uid
 	}
@@ -74,6 +77,11 @@ func (x *systemText) searchedFor(uid, command string) {
 	}
 }
 
+// searchOf is the command that has searched for a UID, or for its beginning, and found none.
+func (x *systemText) searchOf(uid string) string {
+	return cmp.Or(x.searched[uid], x.searched[uid[:8]])
+}
+
 // addOrphans adds the directories of pods that do not exist and have mounts.
 func (x *systemText) addOrphans(e *forensics.Evidence) {
 	if len(e.PodDirs) > 0 || len(x.searched) == 0 {
@@ -81,7 +89,7 @@ func (x *systemText) addOrphans(e *forensics.Evidence) {
 	}
 	for _, m := range e.Mounts.Mounts {
 		at := poduid.Path.FindStringSubmatch(m.MountPoint)
-		if at == nil || x.searched[at[1]] == "" || !strings.Contains(m.MountPoint, "/volumes/") {
+		if at == nil || x.searchOf(at[1]) == "" || !strings.Contains(m.MountPoint, "/volumes/") {
 			continue
 		}
 		uid := at[1]
@@ -89,7 +97,7 @@ func (x *systemText) addOrphans(e *forensics.Evidence) {
 		if i < 0 {
 			i = len(e.PodDirs)
 			e.PodDirs = append(e.PodDirs, kubelet.PodDir{
-				UID: uid, Path: m.MountPoint[:strings.Index(m.MountPoint, uid)+len(uid)], Searched: x.searched[uid],
+				UID: uid, Path: m.MountPoint[:strings.Index(m.MountPoint, uid)+len(uid)], Searched: x.searchOf(uid),
 				Containers: []string{}, Volumes: []kubelet.Volume{}, Subpaths: []kubelet.Subpath{}, Unknown: []string{},
 			})
 		}
