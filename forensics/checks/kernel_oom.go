@@ -56,7 +56,7 @@ func ooms(p *forensics.Pass) []incident.Incident {
 				name, _, ok := strings.Cut(e.Process, " (")
 				return ok && (name == "kubelet" || cri.IsLogName(name))
 			})
-			ends := !live && (!starved || i.Events[0].Kind == "kernel-oom") && logview.Within(i.Last, logview.Story(p).Last, time.Second) // what somebody has cut out to show it
+			ends := !live && (!starved && len(hugeGroups(p)) == 0 || i.Events[0].Kind == "kernel-oom") && logview.Within(i.Last, logview.Story(p).Last, time.Second) // what somebody has cut out to show it
 			list[n].Minor = i.Count < logview.FewFailures && !vital && !ends && (!panicked || i.Events[0].Kind != "kernel-oom")
 		}
 		return list

@@ -30,7 +30,7 @@ reported.`,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
 	Run: func(p *forensics.Pass) {
 		list := stall.All(p, "eviction.(*managerImpl).synchronize", "eviction.(*managerImpl).waitForPodsCleanup")
-		list = slices.DeleteFunc(list, func(t stall.Goroutine) bool { return t.Wait.Kind == stall.WaitRuntime && stall.TakesLong(t.Wait.Call) })
+		list = slices.DeleteFunc(list, stall.Goroutine.MayTakeLong)
 		if len(list) == 0 {
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -30,7 +31,8 @@ Go does not record which goroutine has a lock. The finding names the one that mo
 - It does not wait for this lock, and is blocked elsewhere.
 - The Kubelet object has many methods and locks: there it must be in the same method.
 
-That part is always an inference. Dumps of the debug=0 and debug=1 forms have no addresses and are not judged.`,
+That part is always an inference. Dumps of the debug=0 and debug=1 forms have neither addresses nor ages: there 100 goroutines count
+that wait with one stack.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
 	Run: func(p *forensics.Pass) {
@@ -54,7 +56,7 @@ func contended(p *forensics.Pass) [][]stall.Goroutine {
 	var order []key
 	for s := range stall.Stacks(p) {
 		w := stall.WaitOf(s.Goroutine)
-		if w.Kind != stall.WaitLock || s.Goroutine.ID == 0 && s.Goroutine.State == "" {
+		if w.Kind != stall.WaitLock || s.Goroutine.ID == 0 && s.Goroutine.State == "" && s.Goroutine.Count < manyBlocked {
 			continue
 		}
 		t := stall.Goroutine{Stack: s, Wait: w}
@@ -95,6 +97,9 @@ func lockFinding(p *forensics.Pass, list []stall.Goroutine) forensics.Finding {
 		Title: fmt.Sprintf("kubelet: %s%s for one lock (%s)%s", stall.Goroutines(stall.Count(list)), verb, stall.LockOwner(worst.Wait), worst.HowLong()),
 		Detail: fmt.Sprintf("%s%s for the lock %s. Waiting: %s. %s.", stall.Goroutines(stall.Count(list)), verb, lockName(worst.Wait), stall.Askers(list),
 			findings.Capital(longest+worst.Sentence(p))),
+	}
+	if worst.Goroutine.ID == 0 {
+		f.Subject = forensics.Entity{Kind: forensics.KindSubsystem, ID: goroutines.RoleOf(worst.Goroutine).ID}
 	}
 	f.Effect = fmt.Sprintf("%s%s for one lock", stall.Goroutines(stall.Count(list)), verb)
 	if statusIsStale(list) {

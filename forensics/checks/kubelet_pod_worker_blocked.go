@@ -20,12 +20,12 @@ blocked worker blocks its pod only. From 1.27 on the worker of a terminated pod 
 lock, a device plugin, systemd, or PLEG. Without a newer status from PLEG it does nothing.
 
 Evidence: those frames and a wait of at least a minute, or longer than --hung-after by the kernel. Calls that normally take
-long are left out: pulling an image, stopping a container within its grace period, a command in a container.`,
+long are left out: pulling an image for up to an hour, stopping a container within its grace period, a command in a container.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
 	Run: func(p *forensics.Pass) {
 		list := stall.All(p, "kubelet.(*podWorkers).managePodLoop", "kubelet.(*podWorkers).podWorkerLoop")
-		list = slices.DeleteFunc(list, func(t stall.Goroutine) bool { return t.Wait.Kind == stall.WaitRuntime && stall.TakesLong(t.Wait.Call) })
+		list = slices.DeleteFunc(list, stall.Goroutine.MayTakeLong)
 		if len(list) == 0 {
 			return
 		}

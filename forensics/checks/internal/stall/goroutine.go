@@ -61,7 +61,7 @@ func Stalled(p *forensics.Pass, s Stack) (Goroutine, bool) {
 		t.Why = fmt.Sprintf("two dumps %s apart show it in the same call with the same %s", text.Duration(same), compared(s.Goroutine))
 	case s.Goroutine.WaitMinutes > 0:
 		t.Why = dumpPrints(s.Goroutine)
-	case headless(s.Goroutine) && !t.Wait.Kind.endsByItself():
+	case headless(s.Goroutine) && s.Of.HasStates() && !t.Wait.Kind.endsByItself():
 		t.Why = "the dump lacks this goroutine's first lines, and with them its state and age; this call normally returns at once"
 	case s.Goroutine.State == "" && !t.Wait.Kind.endsByItself():
 		t.Why = "this form of dump has no durations, but this call normally returns at once"

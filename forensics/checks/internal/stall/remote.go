@@ -6,19 +6,24 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 )
 
-// remoteWait is a wait for another process's answer by gRPC, HTTP or D-Bus.
+// remoteWait is a wait for another process's answer by gRPC, HTTP or D-Bus. Who shortens a stack leaves out the calls within gRPC: then the
+// innermost ones show that it is a client, and a stream may rest there.
 func remoteWait(g goroutines.Goroutine) Wait {
 	switch g.State {
 	case "select", "chan receive", "sync.Cond.Wait", "semacquire", "":
 	default:
 		return Wait{}
 	}
-	asks := false
+	asks, answer := false, false
 	for i, f := range g.Frames {
 		s := splitSymbol(f.Func)
 		switch {
 		case s.pkg == "google.golang.org/grpc":
 			asks = asks || s.name == "Invoke" || s.name == "invoke"
+			answer = answer && s.typ != "GenericClientStream"
+			continue
+		case s.pkg == "google.golang.org/grpc/internal/transport":
+			answer = answer || s.name == "waitOnHeader" || s.name == "readClient"
 			continue
 		case (s.pkg == "github.com/containerd/ttrpc" || s.pkg == "github.com/stevvooe/ttrpc") && s.typ == "Client": // the latter up to containerd 1.1
 			asks = asks || s.name == "Call"
@@ -34,7 +39,7 @@ func remoteWait(g goroutines.Goroutine) Wait {
 			}
 			return Wait{Kind: WaitSystemd, Call: call, frame: i}
 		}
-		if asks && strings.HasSuffix(s.typ, "Client") {
+		if (asks || answer && !strings.HasSuffix(s.name, "Recv")) && strings.HasSuffix(s.typ, "Client") {
 			return Wait{Kind: grpcKind(s), Call: s.name, frame: i}
 		}
 	}

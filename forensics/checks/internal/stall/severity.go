@@ -65,11 +65,19 @@ func AnswersAtOnce(call string) bool {
 // TakesLong says whether a call may take any time in a healthy runtime.
 func TakesLong(call string) bool {
 	switch call {
-	case "PullImage", "StopContainer", "ExecSync", "Exec", "StartExec", "AttachToContainer", "Logs", "CheckpointContainer",
+	case pullImage, "StopContainer", "ExecSync", "Exec", "StartExec", "AttachToContainer", "Logs", "CheckpointContainer",
 		"Attach", "PortForward", "GetContainerEvents", "Wait", "Subscribe":
 		return true
 	}
 	return false
+}
+
+// pullImage has no time limit, but the pods of the node wait behind one that takes an hour (serializeImagePulls).
+const pullImage, longPull = "PullImage", 3600
+
+// MayTakeLong says whether a goroutine waits for a call that a healthy runtime may still be working on.
+func (t Goroutine) MayTakeLong() bool {
+	return t.Wait.Kind == WaitRuntime && TakesLong(t.Wait.Call) && (t.Wait.Call != pullImage || t.Seconds < longPull)
 }
 
 // endsByItself says whether the kubelet limits the wait: a call by gRPC or HTTP times out after about 2 minutes and is retried.

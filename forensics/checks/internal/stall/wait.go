@@ -66,6 +66,9 @@ func WaitOf(g goroutines.Goroutine) Wait {
 	if g.State == "chan receive" && len(g.Frames) > 0 && isFunc(g.Frames[0].Func, "kubelet/container.(*cache).GetNewerThan") {
 		return Wait{Kind: waitPLEG}
 	}
+	if g.State == "chan receive" && HasFrame(goroutines.Goroutine{Frames: g.Frames[:min(1, len(g.Frames))]}, "kubelet/images.(*imageManager).EnsureImageExists", "kubelet/images.(*imageManager).pullImage") {
+		return Wait{Kind: WaitRuntime, Call: pullImage} // behind the puller, which may have others to pull before
+	}
 	return remoteWait(g)
 }
 
