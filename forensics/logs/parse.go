@@ -270,6 +270,9 @@ func (p *lineParser) unwrap(e *entry, s *shape, line string) string {
 	if isKlogHead(text) {
 		return text
 	}
+	if text = withoutPod(text); isKlogHead(text) {
+		return text
+	}
 	for s.depth < maxLayers {
 		rest, ok := p.peel(e, s, text)
 		if !ok {
@@ -339,6 +342,31 @@ func tagged(e *entry, s *shape, text string) (string, bool) {
 	s.push(layerSyslog)
 	e.Origin, e.PID = program(tag), n
 	return text[len(tag)+len(pid)+len("[]: "):], true
+}
+
+// withoutPod takes off what kubectl logs --prefix writes, "[pod/NAME/CONTAINER] ", and what stern and ansible write before a header of klog:
+// up to three names.
+func withoutPod(text string) string {
+	if strings.HasPrefix(text, "[pod/") {
+		if _, rest, ok := strings.Cut(text, "] "); ok {
+			return rest
+		}
+		return text
+	}
+	rest := text
+	for range 3 {
+		end := 0
+		for end < len(rest) && (rest[end] >= 'a' && rest[end] <= 'z' || rest[end] >= '0' && rest[end] <= '9' || rest[end] == '-' || rest[end] == '.') {
+			end++
+		}
+		if end == 0 || end >= len(rest) || rest[end] != ' ' {
+			return text
+		}
+		if rest = rest[end+1:]; isKlogHead(rest) {
+			return rest
+		}
+	}
+	return text
 }
 
 // withoutHalfTime takes off the end of a time that a line of logfmt begins with, of which somebody has cut off the beginning:

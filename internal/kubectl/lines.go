@@ -242,7 +242,11 @@ func (p *page) row(line string) (Event, bool) {
 	line = tag.ReplaceAllString(strings.Trim(line, " \t\r*`|"), "")
 	if m := describedRow.FindStringSubmatch(line); m != nil {
 		e := Event{Type: m[1], Reason: m[2], Message: m[7], Count: number(m[4])}
-		e.Component, e.Host = reporter(m[6])
+		if whole := m[6] + " " + m[7]; m[6][0] >= 'A' && m[6][0] <= 'Z' && strings.Contains(line, whole) {
+			e.Message = whole // somebody has cut out who reported it, whose name has no capital
+		} else {
+			e.Component, e.Host = reporter(m[6])
+		}
 		e.First, e.Last = p.times(m[5], m[3])
 		return e, true
 	}

@@ -49,6 +49,7 @@ func TestForms(t *testing.T) {
 	}{
 		{"describe", described + "  Warning  FailedMount  3m (x12 over 25m)  kubelet  " + mount + "\n", want},
 		{"describe, up to 1.21", described + "  Warning  FailedMount  3m (x12 over 25m)  kubelet, n-1  " + mount + "\n", want},
+		{"describe, without who reported it", described + "  Warning  FailedMount  3m (x12 over 25m)   " + mount + "\n", with(func(e *Event) { e.Component = "" })},
 		{"describe, blanks collapsed", described + "Warning FailedMount 3m (x12 over 25m) kubelet, n-1 " + mount + "\n", want},
 		{"describe, HTML", described + "<p>Warning FailedMount 3m (x12 over 25m) kubelet, n-1 " + mount + "</p>\n", want},
 		{"describe, up to 1.5", "Name:\tdb-0\nNamespace:\tshop\nNode:\tn-1/10.0.0.1\n  25m\t\t3m\t\t12\t{kubelet n-1}\t\t\tWarning\t\tFailedMount\t" + mount + "\n", want},
