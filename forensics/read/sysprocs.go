@@ -23,10 +23,12 @@ type processRow struct {
 	wchan    string
 	args     []string
 	// old says that it was started at least two minutes before, or on another day.
-	old   bool
-	saved string
-	text  string // that it is in, and the listing there
-	table int
+	old bool
+	// killed says that the text shows a SIGKILL to it before.
+	killed bool
+	saved  string
+	text   string // that it is in, and the listing there
+	table  int
 }
 
 func (p processRow) blocked() bool { return strings.HasPrefix(p.state, "D") }
@@ -81,6 +83,7 @@ type processReader struct {
 	threads bool // what top calls PID is that of a thread (top -H)
 	tables  int
 	strange int // lines since the last row
+	killed  map[int]bool
 }
 
 // isState says whether a column has the states of processes.
@@ -105,6 +108,9 @@ func (r *processReader) line(s string, number int) {
 	}
 	if topHead.MatchString(text) {
 		r.threads = !strings.HasPrefix(text, "Tasks:")
+	}
+	if strings.Contains(text, "kill ") {
+		r.killed = killedBy(text, r.killed)
 	}
 	if r.columns == nil && !strings.Contains(text, "PID") && !strings.Contains(text, "LWP") && !strings.Contains(text, "TID") && !strings.Contains(text, "ps ") && !secondIsNumber(text) {
 		if m := psElf.FindStringSubmatch(text); m != nil { // ps -elf, without the heading
@@ -181,7 +187,7 @@ func (r *processReader) row(text string, number int) bool {
 		case "WCHAN", "WCHAN32":
 			row.wchan = strings.Trim(word, "-?")
 		case "ELAPSED", "ETIME":
-			row.old = row.old || longer(word)
+			row.old = row.old || longer(word) || atoi(word) >= 120 // which is the heading of etimes, too
 		case "ETIMES":
 			row.old = row.old || atoi(word) >= 120
 		case "STARTED", "LSTART", "START", "STIME":
@@ -224,6 +230,7 @@ func (r *processReader) add(row processRow, number int) {
 		r.to.zombies.add(procs.Process{PID: row.pid, PPID: row.ppid})
 		r.to.saw(forensics.SourceProcesses, r.name)
 	}
+	row.killed = r.killed[row.pid]
 	row.saved, row.text, row.table = savedAt(r.name, number), r.name, r.tables
 	r.to.rows = append(r.to.rows, row)
 	r.to.saw(forensics.SourceThreads, r.name)
@@ -276,7 +283,7 @@ func (x *systemText) waiting() []procs.Thread {
 		}
 		switch {
 		case hung, wait.Kind == procs.WaitFreezer && row.createsContainer() && row.old,
-			remote(wait) && (row.short() || x.selected(row)), row.blocked() && row.short() && row.old,
+			row.killed && row.blocked() && wait.Unkillable(), remote(wait) && (row.short() || x.selected(row)), row.blocked() && row.short() && row.old,
 			wait.Kind == procs.WaitExit && wait.Unkillable() && row.old:
 			list = append(list, t)
 		case remote(wait), row.blocked() && (row.short() || x.selected(row)):

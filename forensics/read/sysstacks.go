@@ -81,14 +81,7 @@ var (
 func (r *stackReader) line(s string, number int) {
 	if !r.ofLog && strings.Contains(s, "kill ") {
 		r.end()
-		for _, m := range sigkill.FindAllStringSubmatch(s, -1) {
-			if r.killed == nil {
-				r.killed = map[int]bool{}
-			}
-			for pid := range strings.FieldsSeq(m[1]) {
-				r.killed[atoi(pid)] = true
-			}
-		}
+		r.killed = killedBy(s, r.killed)
 	}
 	if !r.ofLog && thaws.MatchString(s) {
 		r.end()
@@ -279,6 +272,19 @@ func (r *stackReader) end() {
 		return
 	}
 	r.to.stacks = append(r.to.stacks, s)
+}
+
+// killedBy adds the processes that a command sends SIGKILL.
+func killedBy(command string, killed map[int]bool) map[int]bool {
+	for _, m := range sigkill.FindAllStringSubmatch(command, -1) {
+		if killed == nil {
+			killed = map[int]bool{}
+		}
+		for pid := range strings.FieldsSeq(m[1]) {
+			killed[atoi(pid)] = true
+		}
+	}
+	return killed
 }
 
 func atoi(s string) int {

@@ -34,7 +34,7 @@ func (z *zombies) take(y zombies) {
 
 const (
 	// manyZombies are as many as a check reports, and fewListed how many a listing shows at least that tells whose the others are.
-	manyZombies, fewListed = 100, 4
+	manyZombies, fewListed = 100, 3
 )
 
 // A zombieReader reads how many zombies there are, by the head of top(1) or by what uniq(1) or awk(1) has counted of ps(1), and how many
@@ -48,6 +48,7 @@ type zombieReader struct {
 	number  bool     // a number follows: that of all zombies
 	parent  int      // or that of the children of one
 	rows    int      // since the command
+	picked  []string // the processes whose parents a command prints
 	above   []branch // the processes of a tree that a row may be below
 }
 
@@ -71,6 +72,7 @@ var (
 	// resultBeside is what somebody has written behind a command: "ps -ef | grep defunct | wc -l  -> 17409".
 	resultBeside = pattern.New(`^(.*?\b(?:wc -l|grep -\w*c\w*\b.*?))\s*(?:->|=>|==>|→|⇒|[:=#])\s*(\d{1,7})$`)
 	ofParent     = pattern.New(`\s--ppid[ =](\d+)`)
+	parentsOf    = pattern.New(`\bps\s+-o\s*ppid=?\s+(?:-p\s*|--pid[ =])?(\d+(?:[ ,]+\d+)*)$`)
 	onlyState    = pattern.New(`\s-?\w*o[ =]?(?:stat|state|s)=?\s*$`)
 	// zombieRow is one of "ps -ef": UID PID PPID C STIME TTY TIME CMD.
 	zombieRow = pattern.New(`^\S+\s+(\d+)\s+(\d+)\s+\d+\s+\S+\s+\S+\s+[\d:-]+\s+(?:[ |]*\\_ )?\[(.*)\] <defunct>$`)
@@ -96,12 +98,33 @@ func (r *zombieReader) line(s string, _ int) {
 		r.command(text)
 		return
 	}
+	if m := parentsOf.FindStringSubmatch(text); m != nil {
+		r.picked, r.number, r.columns = strings.FieldsFunc(m[1], func(c rune) bool { return c == ' ' || c == ',' }), false, nil
+		return
+	}
+	if len(r.picked) > 0 && text != "PPID" {
+		r.parentOf(text)
+		return
+	}
 	if m := zombieRow.FindStringSubmatch(text); m != nil {
 		r.to.zombies.add(procs.Process{PID: atoi(m[1]), PPID: atoi(m[2])})
 		r.to.saw(forensics.SourceProcesses, r.name)
 		return
 	}
 	r.rest(text)
+}
+
+// parentOf takes the parent of the next process that a command named, if a listing above has it as a zombie.
+func (r *zombieReader) parentOf(text string) {
+	pid := atoi(r.picked[0])
+	if r.picked = r.picked[1:]; !countOnly.MatchString(text) {
+		r.picked = nil
+		return
+	}
+	if row := r.to.arguments(pid); strings.HasPrefix(row.state, "Z") {
+		r.to.zombies.add(procs.Process{PID: pid, PPID: atoi(text)})
+		r.to.saw(forensics.SourceProcesses, r.name)
+	}
 }
 
 // tree takes a row of a tree of processes, where the parent of a zombie is above it.
