@@ -24,6 +24,8 @@ const (
 	grown       = 10    // goroutines by which a blocked group grew between two dumps
 	// threadLimit is the number of threads at which the Go runtime exits (runtime/debug.SetMaxThreads).
 	threadLimit = 10_000
+	// manyInMetrics are more goroutines, of all stacks together, than a kubelet with 500 pods has.
+	manyInMetrics = 20_000
 )
 
 // kubeletGoroutineLeak finds goroutines whose number grows.
@@ -42,11 +44,20 @@ var kubeletGoroutineLeak = forensics.Check{
 - Any 100 goroutines blocked with one stack, any 5,000 with one stack, and any blocked group that grew by 10 or more between
   two dumps of one run. Of goroutines that each probe, secret or pod has, 10,000.
 
+Without a dump, 20,000 goroutines by the kubelet's metrics are reported: 250 pods need a few thousand.
+
 A goroutine counts as blocked after at least a minute, or longer than --hung-after by the kernel. A dump without durations
 (debug=0, debug=1) has only the numbers: the finding is then "likely".`,
 	Severity: forensics.Critical,
-	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
+	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceMetrics}},
 	Run: func(p *forensics.Pass) {
+		if saw, why := p.Evidence.Saw(forensics.SourceGoroutines); !saw {
+			if k := p.Evidence.Kubelet; k != nil && k.Metrics["go_goroutines"] >= manyInMetrics {
+				p.Report(metricFinding(int(k.Metrics["go_goroutines"])))
+			}
+			p.Unjudged("the goroutines were not read: %s", why)
+			return
+		}
 		reported := map[string]bool{}
 		for _, l := range knownPileUps() {
 			if list := l.stalledIn(p); l.enough(list) {
@@ -92,6 +103,19 @@ func knownPileUps() []pileUp {
 			"cm.(*podContainerManagerImpl).Destroy", goroutines.RoleCgroupRemoval, fewRemovals, "pod cgroup removal",
 			"The kubelet retries every two seconds, each time in another goroutine.",
 		},
+	}
+}
+
+// metricFinding is about a number of goroutines of which no stack is known.
+func metricFinding(n int) forensics.Finding {
+	return forensics.Finding{
+		Severity: forensics.Warning, Confidence: forensics.Likely, ConfidenceWhy: "by their number alone",
+		Subject:  forensics.Entity{Kind: forensics.KindSubsystem, ID: "goroutines"},
+		Title:    fmt.Sprintf("kubelet has %s goroutines: far more than normal", stall.Number(n)),
+		Effect:   fmt.Sprintf("kubelet has %s goroutines", stall.Number(n)),
+		Detail:   "Goroutines that never end keep memory, and those that are in a call to the kernel a thread. A dump of them shows where they wait.",
+		Refs:     []forensics.Ref{{Source: forensics.SourceMetrics, Excerpt: fmt.Sprintf("go_goroutines %d", n)}},
+		Remedies: []forensics.Remedy{remedy.KeepEvidence()},
 	}
 }
 

@@ -47,6 +47,8 @@ type systemText struct {
 	frozen  []runtimes.PodCgroup
 	zombies zombies
 	tables  mountTables
+	// goroutines is how many the kubelet has by its metrics, the last time; 0 where none were given.
+	goroutines float64
 	// searched are UIDs that no pod of the cluster has, with the command that has searched for them.
 	searched map[string]string
 	searches []tableSearch // of mounts
@@ -71,6 +73,9 @@ func (x *systemText) take(y *systemText) {
 	x.kubelet, x.frozen = cmp.Or(x.kubelet, y.kubelet), append(x.frozen, y.frozen...)
 	x.zombies.take(y.zombies)
 	x.tables, x.searches = append(x.tables, y.tables...), append(x.searches, y.searches...)
+	if y.goroutines > 0 {
+		x.goroutines = y.goroutines
+	}
 	for pid, seconds := range y.hung {
 		if x.hung == nil {
 			x.hung = map[int]float64{}
@@ -110,6 +115,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{&serviceReader{to: x, name: name}, []string{"kubelet", "k3s", "rke2"}},
 		{&searchReader{to: x, name: name}, []string{"kubectl", "oc "}},
 		{&leakReader{to: x, name: name}, []string{"/mountinfo", "/mounts"}},
+		{&metricReader{to: x, name: name}, []string{goroutineMetric}},
 		{&freezerReader{to: x, name: name}, []string{"FROZEN"}},
 		{&errorReader{to: x, name: name}, []string{"tale ", "endpoint", "ost is down", "nput/output", "\xc3", "\xd0", "\xe3", "\xe4", "\xe5", "\xe6", "\xe7", "\xe8", "\xe9", "icht verbunden", "eraltet"}},
 	} {
@@ -202,18 +208,19 @@ func (x *systemText) addTo(e *forensics.Evidence) {
 	if k := x.stopped(); e.Kubelet == nil && k != nil {
 		e.Kubelet = k
 	}
+	x.addMetrics(e)
 	if len(e.Cgroups) == 0 {
 		e.Cgroups = x.frozen
 	}
 	for _, source := range []string{
 		forensics.SourceMounts, forensics.SourceHealth, forensics.SourceDisks, forensics.SourceThreads, forensics.SourcePodDirs, forensics.SourceHolders,
-		forensics.SourceProcesses, forensics.SourceKubelet, forensics.SourceCgroups,
+		forensics.SourceProcesses, forensics.SourceKubelet, forensics.SourceMetrics, forensics.SourceCgroups,
 	} {
 		has := map[string]bool{
 			forensics.SourceMounts: len(e.Mounts.Mounts) > 0, forensics.SourceHealth: len(e.Probes) > 0,
 			forensics.SourceDisks: e.Disks != nil, forensics.SourceThreads: true,
 			forensics.SourcePodDirs: len(e.PodDirs) > 0, forensics.SourceHolders: e.MountUse != nil,
-			forensics.SourceProcesses: len(e.Processes) > 0, forensics.SourceKubelet: e.Kubelet != nil, forensics.SourceCgroups: len(e.Cgroups) > 0,
+			forensics.SourceProcesses: len(e.Processes) > 0, forensics.SourceKubelet: e.Kubelet != nil, forensics.SourceMetrics: e.Kubelet != nil, forensics.SourceCgroups: len(e.Cgroups) > 0,
 		}[source]
 		known := slices.ContainsFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == source })
 		if name, ok := x.seen[source]; ok && has && !known {
