@@ -123,6 +123,10 @@ func plegInLog(p *forensics.Pass) *plegTrouble {
 			}
 		}
 	}
+	if ready := logview.Last(logview.Events(p, "node-ready")); ready != nil && t.unhealthy { // said of a node whose PLEG is healthy
+		last := logview.Last(t.events)
+		t.current = t.current && (last == nil || last.After(*ready))
+	}
 	t.ofNode(p)
 	if len(t.events) == 0 {
 		return nil

@@ -45,8 +45,12 @@ wait. A few lines that stop are normal. Three or more that still continue at the
 // stuckDevices are network devices that the kernel waits for.
 func stuckDevices(p *forensics.Pass) []incident.Incident {
 	return forensics.Once(p, "stuck network devices", func() []incident.Incident {
-		spec := incident.Spec{Few: logview.FewFailures, Subject: func(e logs.Event) forensics.Entity { return incident.Thing("network-device", e.Device) }}
-		return spec.Find(p, logview.Events(p, "kernel-netdev-held"))
+		spec := incident.Spec{Few: 2, Subject: func(e logs.Event) forensics.Entity { return incident.Thing("network-device", e.Device) }}
+		list := spec.Find(p, logview.Events(p, "kernel-netdev-held"))
+		for n := range list {
+			list[n].Expect(p, logview.FewFailures)
+		}
+		return list
 	})
 }
 

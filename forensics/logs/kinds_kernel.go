@@ -209,6 +209,7 @@ func kernelMessages() []message {
 				{has: "critical space allocation error", fill: device},
 				{has: "nrecovered read error", fill: device},
 				{has: "hostbyte=DID_NO_CONNECT", err: "FAILED Result", fill: device},
+				{has: "hostbyte=DID_BAD_TARGET", err: "FAILED Result", fill: device},
 				{has: "nvme", err: "I/O Error (sct", find: []string{"I/O Error (sct"}, fill: device},
 				{has: "ata", err: ": failed command: ", find: []string{": failed command: "}, fill: device},
 				{has: "ata", err: ": error: { UNC ", find: []string{": error: { UNC "}, fill: device}, // drivers/ata/libata-eh.c

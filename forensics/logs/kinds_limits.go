@@ -143,6 +143,7 @@ func limitMessages() []message {
 				{start: "[system] The maximum number of active connections for UID 0 ", fill: trouble}, // dbus-daemon
 				{start: "[system] Failed to activate service 'org.freedesktop.systemd1': timed out", fill: trouble},
 				{start: "Failed to get properties: Failed to activate service 'org.freedesktop.systemd1'", fill: trouble}, // systemctl
+				{start: "Failed to list units: ", has: "maximum number of active connections for UID 0 ", fill: trouble},
 				{start: "Failed to open connection to \"system\" message bus: The maximum number of active connections for UID 0 ", fill: trouble},
 				{has: "Failed to activate service 'org.freedesktop.systemd1'", fill: trouble},
 				{has: "org.freedesktop.DBus.Error.LimitsExceeded", fill: trouble},

@@ -259,7 +259,7 @@ func begins(s string) bool {
 var months = map[string]string{
 	"janv": "Jan", "févr": "Feb", "fév": "Feb", "mars": "Mar", "avril": "Apr", "avr": "Apr", "mai": "May", "juin": "Jun", "juil": "Jul", "août": "Aug", "sept": "Sep", "déc": "Dec",
 	"jan": "Jan", "feb": "Feb", "mar": "Mar", "apr": "Apr", "may": "May", "jun": "Jun", "jul": "Jul", "aug": "Aug", "sep": "Sep", "oct": "Oct", "nov": "Nov", "dec": "Dec",
-	"mär": "Mar", "mrz": "Mar", "märz": "Mar", "okt": "Oct", "dez": "Dec", // German
+	"mär": "Mar", "mrz": "Mar", "märz": "Mar", "juni": "Jun", "juli": "Jul", "okt": "Oct", "dez": "Dec", // German; juni and juli since glibc 2.27
 	"ene": "Jan", "abr": "Apr", "ago": "Aug", "dic": "Dec", "set": "Sep", "fev": "Feb", "out": "Oct", // Spanish, Portuguese
 	"gen": "Jan", "mag": "May", "giu": "Jun", "lug": "Jul", "ott": "Oct", // Italian
 	"янв": "Jan", "фев": "Feb", "мар": "Mar", "апр": "Apr", "мая": "May", "май": "May", "июн": "Jun", "июл": "Jul", "авг": "Aug", "сен": "Sep", "окт": "Oct", "ноя": "Nov", "дек": "Dec",
