@@ -21,7 +21,8 @@ var kernelLockup = forensics.Check{
 	Doc: `"soft lockup - CPU#3 stuck for 22s!", "rcu_sched self-detected stall", hard lockups: code of the kernel did not give up a CPU for
 tens of seconds. Nothing else runs there meanwhile: PLEG, probes and leases time out. Causes are a bug of a driver or file system,
 very large directory or memory structures, or a hypervisor that gave the CPU to others. Three within the last half hour are a warning, and
-two that are at least 20 s and at most 10 min apart: the CPU is still stuck, or again. So is one of two minutes or more, and one at which the kernel panicked
+two that are at least 20 s and at most 10 min apart: the CPU is still stuck, or again. So is one of two minutes or more, one whose CPU has counted
+thousands of ticks meanwhile ("14999 ticks this GP": it was not the hypervisor that paused it), and one at which the kernel panicked
 (kernel.softlockup_panic, kernel.hardlockup_panic).`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
@@ -38,13 +39,25 @@ func lockups(p *forensics.Pass) []incident.Incident {
 	list := spec.Find(p, logview.Events(p, "kernel-lockup"))
 	panicked := slices.ContainsFunc(logview.Events(p, "kernel-panic"), func(e logs.Event) bool { return e.Cause() == "lockup" })
 	for n := range list {
-		if panicked {
+		if panicked || interrupted(p) || slices.ContainsFunc(list[n].Events, saidAgain) {
 			continue
 		}
 		between := logview.Between(list[n].First, list[n].Last) // a pause of the hypervisor shows on several CPUs at once
 		list[n].Minor = list[n].Count < logview.FewFailures && (between < 20 || between > 600) && longestStall(p, list[n]) < 120
 	}
 	return list
+}
+
+// interrupted says whether a stalled CPU has counted thousands of ticks of its clock meanwhile: it ran. One that a hypervisor has paused counts
+// none.
+func interrupted(p *forensics.Pass) bool {
+	const many = 5000 // 5 s at 1000 Hz, 20 s at 250 Hz
+	return slices.ContainsFunc(logview.Events(p, "kernel-stall-ticks"), func(e logs.Event) bool { return e.Max >= many })
+}
+
+// saidAgain says whether a thread was stuck twice, where no line has a time. The kernel writes of one at most every 20 s (kernel/watchdog.c).
+func saidAgain(e logs.Event) bool {
+	return e.First == nil && e.Process != "" && len(e.Quotes) > 1 && e.Quotes[0].Text != e.Quotes[1].Text
 }
 
 // longestStall is how long a CPU was stuck, in seconds; 0 where no line says so.

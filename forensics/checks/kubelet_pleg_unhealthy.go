@@ -123,7 +123,8 @@ func plegInLog(p *forensics.Pass) *plegTrouble {
 			}
 		}
 	}
-	if ready := logview.Last(logview.Events(p, "node-ready")); ready != nil && t.unhealthy { // said of a node whose PLEG is healthy
+	flaps := logview.Count(logview.Events(p, "node-not-ready")) > 1
+	if ready := logview.Last(logview.Events(p, "node-ready")); ready != nil && t.unhealthy && !flaps { // said of a node whose PLEG is healthy
 		last := logview.Last(t.events)
 		t.current = t.current && (last == nil || last.After(*ready))
 	}

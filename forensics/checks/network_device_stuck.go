@@ -2,6 +2,7 @@ package checks
 
 import (
 	"slices"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
@@ -42,6 +43,11 @@ wait. A few lines that stop are normal. Three or more that still continue at the
 	},
 }
 
+// lateSandboxes are tries to create a sandbox that took too long. The runtime waits for the network of a pod, among others.
+func lateSandboxes(p *forensics.Pass) []logs.Event {
+	return slices.DeleteFunc(logview.Events(p, logs.KindSandboxCreateFailed), func(e logs.Event) bool { return e.Code != "DeadlineExceeded" })
+}
+
 // stuckDevices are network devices that the kernel waits for.
 func stuckDevices(p *forensics.Pass) []incident.Incident {
 	return forensics.Once(p, "stuck network devices", func() []incident.Incident {
@@ -49,8 +55,11 @@ func stuckDevices(p *forensics.Pass) []incident.Incident {
 		list := spec.Find(p, logview.Events(p, "kernel-netdev-held"))
 		for n := range list {
 			list[n].Expect(p, logview.FewFailures)
+			if late := logview.Last(lateSandboxes(p)); late != nil && logview.Within(list[n].Last, late, 5*time.Minute) && logview.Picked(p, late) {
+				list[n].Minor = false // the first effect is at the end of the lines that were picked
+			}
 		}
-		return list
+		return slices.DeleteFunc(list, func(i incident.Incident) bool { return i.Count < logview.FewFailures && i.Last == nil })
 	})
 }
 

@@ -63,6 +63,11 @@ information until a pod waits for it or the node is NotReady. A runtime that doe
 				if !k.network {
 					incident.ByRuntime(p, &f)
 					byReadOnly(p, &f, i.Reason())
+					for _, device := range stuckDevices(p) {
+						if device.Grave() && len(lateSandboxes(p)) > 0 && meets(device, i.First, i.Last) {
+							f.Because = append(f.Because, device.Subject)
+						}
+					}
 				}
 				if i.Grave() {
 					f.Remedies = []forensics.Remedy{sandboxRemedy(k.network)}

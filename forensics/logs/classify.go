@@ -245,7 +245,7 @@ func isRuntime(start string) bool {
 
 // kernelBeginnings are what messages of the kernel begin with, and sentences do not.
 var kernelBeginnings = []string{
-	"INFO: task ", "INFO: rcu", "rcu: INFO", "nfs: server ", "ceph: ", "libceph: ", "CIFS: ", "CIFS VFS: ", "EXT4-fs ", "XFS (", "BTRFS ", "JBD2: ", "Aborting journal on device",
+	"INFO: task ", "INFO: rcu", "rcu: ", "nfs: server ", "ceph: ", "libceph: ", "CIFS: ", "CIFS VFS: ", "EXT4-fs ", "XFS (", "BTRFS ", "JBD2: ", "Aborting journal on device",
 	"Buffer I/O error", "blk_update_request: ", "end_request: ", "print_req_error: ", "I/O error, dev ", "critical ", "nvme ", "sd ", "scsi ", "connection", "session", "ata", "device-mapper: ", "devmapper: ",
 	"Kernel panic - not syncing: ", "watchdog: BUG: ", "BUG: soft lockup", "NMI watchdog: ", "oom-kill:", "Out of memory: ", "Memory cgroup out of memory", "Task in /", "cgroup: fork rejected", "SLUB: ", "unregister_netdevice: ",
 }

@@ -94,6 +94,7 @@ func eventOfContainer(e *entry, o *occurrence) bool {
 	case inTheWay("subPath"):
 		o.Kind, o.Volume = kindSubPathFailed, cut(between(text, `volumeMount "`, `"`), maxName)
 		o.Code = osCode(text)
+	case inTheWay("get apparmor_parser version: "): // containerd runs it on the node
 	case inTheWay(ofImage...):
 		return false
 	}

@@ -243,6 +243,14 @@ func stallLength(e *entry, o *occurrence) bool {
 	return o.Number > 0
 }
 
+// stallTicks reads "5-...: (14749 ticks this GP) idle=512/140000000000001/0": how often the clock of a stalled CPU has interrupted it since
+// the grace period began.
+func stallTicks(e *entry, o *occurrence) bool {
+	_, n, _ := strings.Cut(e.Message, "(")
+	o.Subject, o.Number = Subject{}, number(n)
+	return o.Number > 0
+}
+
 // jiffies is how many seconds "t=21003 jiffies" are at least: no kernel counts more than 1000 a second.
 func jiffies(s string) float64 {
 	before, _, ok := strings.Cut(s, " jiffies")

@@ -54,7 +54,7 @@ func certTrouble(e *entry, o *occurrence) bool {
 	switch {
 	case holds("failed calling webhook", "ull image", "PullImage", "/manifests/", "/v2/", "Scrape failed", "egistry"):
 		return false
-	case !kubeletOrigin(e.Origin) && !holds(":6443", ":443/api", ":10250", ":2379", "/api/v1", "/apis/", "/healthz", "connect to the server", "/etc/kubernetes", "/var/lib/kubelet", "etcd", "kube"):
+	case !kubeletOrigin(e.Origin) && !holds(":6443", ":443/api", ":10250", ":2379", "/api/v1", "/apis/", "/healthz", "/cacerts", "connect to the server", "/etc/kubernetes", "/var/lib/kubelet", "etcd", "kube"):
 		return false
 	}
 	return trouble(e, o)

@@ -10,15 +10,16 @@ func podGCCount(e *entry, o *occurrence) bool {
 	return true
 }
 
-// podGCName reads the old spellings: `PodGC is force deleting Pod: ns/name`, `… Pod ns/name …`.
+// podGCName reads the old spellings: `PodGC is force deleting Pod: ns:name`, `… Pod ns/name …`.
 func podGCName(e *entry, o *occurrence) bool {
 	o.Reason, o.Code = "", ""
 	if o.PodName != "" {
 		return true
 	}
 	_, rest, _ := strings.Cut(e.Message, " Pod")
-	name := firstWord(strings.TrimLeft(rest, ": "))
-	if strings.Contains(name, "/") {
+	name, after, _ := strings.Cut(strings.TrimLeft(rest, ": "), " ")
+	name = strings.Replace(name, ":", "/", 1) // up to 1.19, when the orphans had no namespace either
+	if strings.Contains(name, "/") || strings.HasPrefix(after, "assigned to the Node ") || after == "succeeded" {
 		o.PodName = cut(name, maxName)
 	}
 	return o.PodName != ""

@@ -26,6 +26,7 @@ const (
 	kindKernelMemcg         Kind = "kernel-memcg-exhausted" // `SLUB: Unable to allocate memory … cache: …(N:kubepods…)`
 	kindKernelLockup        Kind = "kernel-lockup"          // soft lockup, RCU stall, NMI watchdog; Process, Number seconds
 	kindKernelStallLength   Kind = "kernel-stall-length"    // `(detected by 2, t=21003 jiffies, g=…`, of the RCU stall above; Number seconds, at least
+	kindKernelStallTicks    Kind = "kernel-stall-ticks"     // `5-...: (14749 ticks this GP) idle=…`, of the RCU stall above; Number
 	kindKernelPanic         Kind = "kernel-panic"           // `Kernel panic - not syncing: …`; Reason
 	kindKernelNetdev        Kind = "kernel-netdev-held"     // `unregister_netdevice: waiting for X to become free`; Device
 	kindKernelConntrack     Kind = "kernel-conntrack-full"  // `nf_conntrack: table full, dropping packet`
@@ -260,6 +261,10 @@ func kernelMessages() []message {
 				{has: "(detected by ", err: " jiffies", fill: stallLength},
 				{has: "(t=", err: " jiffies g=", find: []string{" jiffies g="}, fill: stallLength},
 			},
+		},
+		{
+			kind: kindKernelStallTicks, severity: SeverityRoutine, words: "how many ticks a stalled CPU has counted",
+			rules: []rule{{has: " ticks this GP)", fill: stallTicks}},
 		},
 		{
 			kind: kindKernelPanic, lane: LaneKernel, words: "the kernel panicked",

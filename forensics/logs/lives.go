@@ -209,6 +209,9 @@ func (l *lives) outside(file string, o occurrence) {
 	case kindKubeletStopping:
 		l.ends(EndSignal, file, o)
 	case kindKubeletWatchdog:
+		if len(l.all) == 0 { // the journal of systemd alone
+			l.all = append(l.all, &life{})
+		}
 		l.ends(EndWatchdog, file, o)
 	case kindKernelOOM, kindKernelOOMCgroup:
 		if name, pid, _ := strings.Cut(o.Process, " ("); kubeletOrigin(name) {

@@ -23,7 +23,9 @@ var (
 	// configKey is a line of a configuration file in YAML, with what belongs to the line above it.
 	configKey  = pattern.New(`^(?:[a-zA-Z]\w*:(?:\s|$)|\s+\S|- )`)
 	configLine = pattern.New(`(?m)^(?:apiVersion: kubelet\.config\.k8s\.io/|kind: KubeletConfiguration\s*$)`)
-	metricsOf  = pattern.New(`(?m)^kubelet_\w+[{ ]`)
+	// thresholdsOnly are the thresholds that grep or yq prints of such a file.
+	thresholdsOnly = pattern.New(`(?m)(?:^[ \t]*evictionHard:|[#$>] .*\byq\b.*\bevictionHard\b.*)[ \t]*\n((?:[ \t]*(?:nodefs|imagefs|memory|pid|containerfs|allocatableMemory)\.\w+:[ \t]*\S+[ \t]*(?:\n|$))+)`)
+	metricsOf      = pattern.New(`(?m)^kubelet_\w+[{ ]`)
 )
 
 // isKubeletFile says whether a file is a configuration of the kubelet, or its answer to /configz or /stats/summary.
@@ -143,6 +145,10 @@ func (x *systemText) kubeletIn(name string, text []byte) {
 	}
 	at := configLine.FindIndex(text)
 	if at == nil {
+		if m := thresholdsOnly.FindSubmatch(text); m != nil && bytes.Contains(m[1], []byte("nodefs.available:")) { // less may be a part of them
+			block := bytes.ReplaceAll(bytes.TrimSpace(bytes.ReplaceAll(m[1], []byte(" "), nil)), []byte("\n"), []byte("\n  "))
+			_, _ = x.addKubelet(name, append([]byte("kind: KubeletConfiguration\nevictionHard:\n  "), bytes.ReplaceAll(block, []byte(":"), []byte(": "))...))
+		}
 		return
 	}
 	if before := bytes.TrimRight(text[:at[0]], "\n"); len(before) == at[0]-1 { // kubectl prints the keys in their order

@@ -263,8 +263,9 @@ func (p *page) unscheduled() []Event {
 	return list
 }
 
-// inTroubledNode says whether a pod cannot be scheduled because a node is in trouble.
+// inTroubledNode says whether a pod cannot be scheduled because a node is in trouble, or because its volume is on no node that is left.
 func inTroubledNode(e Event) bool {
-	return slices.ContainsFunc(troubled, func(taint string) bool { return strings.Contains(e.Message, taint) }) ||
-		strings.Contains(e.Message, "node.kubernetes.io/not-ready") && e.Last.Sub(e.First) >= joining
+	long := e.Last.Sub(e.First) >= joining
+	return long && strings.Contains(e.Message, "volume node affinity conflict") || slices.ContainsFunc(troubled, func(taint string) bool { return strings.Contains(e.Message, taint) }) ||
+		strings.Contains(e.Message, "node.kubernetes.io/not-ready") && long
 }

@@ -47,7 +47,7 @@ func (p *page) record(i int) int {
 	if m := withoutPressure.FindStringSubmatch(p.lines[i]); m != nil {
 		p.well = append(p.well, m[1])
 	}
-	if n := p.unschedulable(i); n > 0 {
+	if n := max(p.unschedulable(i), p.waiting(i)); n > 0 {
 		return n
 	}
 	m := lowOn.FindStringSubmatch(p.lines[i])
@@ -74,6 +74,33 @@ func (p *page) unschedulable(i int) int {
 	if !inTroubledNode(e) {
 		return 0
 	}
+	p.events = append(p.events, found{e, i, len(p.sections) - 1, ""})
+	for k := range n {
+		p.lines[i+k] = ""
+	}
+	return n
+}
+
+var (
+	// waits begins why a container waits, in the status of a pod; notCreated is the reason below.
+	waits      = pattern.New(`^(\s+)message: ['"]?((?:failed to|failed) .*)$`)
+	notCreated = pattern.New(`^\s+reason: (?:CreateContainerError|RunContainerError)\s*$`)
+)
+
+// waiting takes why a container of a pod cannot be created or started, which has no time.
+func (p *page) waiting(i int) int {
+	m := waits.FindStringSubmatch(p.lines[i])
+	if m == nil {
+		return 0
+	}
+	message, n := strings.TrimSpace(m[2]), 1
+	for ; i+n < len(p.lines) && n < 2*nearReason && len(message) < maxRow && strings.HasPrefix(p.lines[i+n], m[1]+" "); n++ {
+		message += " " + strings.TrimSpace(p.lines[i+n])
+	}
+	if i+n >= len(p.lines) || !notCreated.MatchString(p.lines[i+n]) {
+		return 0
+	}
+	e := Event{Type: "Warning", Reason: "Failed", Message: "Error: " + strings.ReplaceAll(strings.TrimRight(message, `'"`), "''", "'"), Kind: "Pod", Component: "kubelet", Count: 1}
 	p.events = append(p.events, found{e, i, len(p.sections) - 1, ""})
 	for k := range n {
 		p.lines[i+k] = ""
