@@ -185,6 +185,7 @@ func TestLinesOfOthers(t *testing.T) {
 		{"nothing known", "goroutine 1 [running]:", entry{Message: "goroutine 1 [running]:", Bare: true}},
 		{"empty", "", entry{Bare: true}},
 		{"JSON of somebody else", `{"a":1}`, entry{Message: `{"a":1}`, Bare: true}},
+		{"JSON with a list that has no end", `{"msg":"x","a":[1}`, entry{Message: `{"msg":"x","a":[1}`, Bare: true}},
 		{"JSON that was cut", `{"log":"abc`, entry{Message: `{"log":"abc`, Bare: true}},
 		{"not a time", "Nov 99 10:00:00 x y: z", entry{Message: "Nov 99 10:00:00 x y: z", Bare: true}},
 		{"not klog", "I9921 10:00:00.000000    2588 a.go:1] x", entry{Message: "I9921 10:00:00.000000    2588 a.go:1] x", Bare: true}},
