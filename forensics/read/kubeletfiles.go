@@ -25,6 +25,7 @@ var (
 	configLine = pattern.New(`(?m)^(?:apiVersion: kubelet\.config\.k8s\.io/|kind: KubeletConfiguration\s*$)`)
 	// thresholdsOnly are the thresholds that grep or yq prints of such a file.
 	thresholdsOnly = pattern.New(`(?m)(?:^[ \t]*evictionHard:|[#$>] .*\byq\b.*\bevictionHard\b.*)[ \t]*\n((?:[ \t]*(?:nodefs|imagefs|memory|pid|containerfs|allocatableMemory)\.\w+:[ \t]*\S+[ \t]*(?:\n|$))+)`)
+	otherKind      = pattern.New(`(?m)^kind:`)
 	metricsOf      = pattern.New(`(?m)^kubelet_\w+[{ ]`)
 )
 
@@ -145,7 +146,8 @@ func (x *systemText) kubeletIn(name string, text []byte) {
 	}
 	at := configLine.FindIndex(text)
 	if at == nil {
-		if m := thresholdsOnly.FindSubmatch(text); m != nil && bytes.Contains(m[1], []byte("nodefs.available:")) { // less may be a part of them
+		// Less than nodefs may be a part of them, and what has a kind is of something else.
+		if m := thresholdsOnly.FindSubmatch(text); m != nil && bytes.Contains(m[1], []byte("nodefs.available:")) && !otherKind.Match(text) {
 			block := bytes.ReplaceAll(bytes.TrimSpace(bytes.ReplaceAll(m[1], []byte(" "), nil)), []byte("\n"), []byte("\n  "))
 			_, _ = x.addKubelet(name, append([]byte("kind: KubeletConfiguration\nevictionHard:\n  "), bytes.ReplaceAll(block, []byte(":"), []byte(": "))...))
 		}
