@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -215,6 +217,8 @@ func (j job) call(fd int) error {
 		return statAt(j.Path, func(page int) int { return 2*page - len(j.Path) - 1 }, &st)
 	case "forgotten":
 		return statForgotten(j.Path, &st)
+	case "locked":
+		return mapLocked(j.Path)
 	case "getdents":
 		_, err := unix.Getdents(fd, make([]byte, 4096))
 		return err
@@ -281,6 +285,29 @@ func statForgotten(path string, st *unix.Stat_t) error {
 		return errno
 	}
 	return nil
+}
+
+// mapLocked waits for the page of a file with the lock of its memory: to map a file that was opened directly takes its pages out of memory,
+// and that waits for a thread that is about to read one.
+func mapLocked(path string) error {
+	cached, err := unix.Open(path, unix.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	page, err := unix.Mmap(cached, 0, os.Getpagesize(), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return err
+	}
+	direct, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECT, 0)
+	fmt.Println("mapped", err)
+	if _, err := os.Stdin.Read(make([]byte, 1)); err != nil {
+		return err
+	}
+	go func() { fmt.Fprint(io.Discard, page[0]) }()
+	time.Sleep(200 * time.Millisecond)
+	fmt.Println("locking")
+	_, err = unix.Mmap(direct, 0, os.Getpagesize(), unix.PROT_READ, unix.MAP_PRIVATE)
+	return err
 }
 
 // manyThreads blocks that many threads outside of any file system.
