@@ -116,6 +116,15 @@ func TestOutcomes(t *testing.T) {
 			1,
 		},
 		{
+			"more parts than a reader reads", check("a", func(p *forensics.Pass) {
+				for i := range 50 {
+					p.Unjudged("%d", i%25)
+				}
+			}),
+			forensics.Outcome{Status: forensics.OutcomeNotChecked, Reason: "0; 1; 2; 3; 4; 5; 6; 7; 8; 9; 10; 11; 12; 13; 14; 15; 16; 17; 18; 19; and 5 more like these"},
+			0,
+		},
+		{
 			"a source is missing",
 			forensics.Check{ID: "a", Needs: []forensics.Need{{"mounts"}, {"threads"}}, Run: func(p *forensics.Pass) { p.Report(finding) }},
 			forensics.Outcome{Status: forensics.OutcomeNotChecked, Reason: "threads not collected"},

@@ -50,6 +50,10 @@ func TestSavedThreads(t *testing.T) {
 			"a hung task and the server that it waits for", "[800.0] nfs: server 10.61.7.2 not responding, still trying\n" + task + "[812.330277]  schedule+0x69/0x110\n[812.330284]  nfs_start_io_read+0x1c/0x40 [nfs]\n[812.330290]  nfs_file_read+0x71/0xb0 [nfs]\n",
 			"kernel-server-unresponsive", "NFS server 10.61.7.2",
 		},
+		{
+			"what SIGKILL does not end, in a file system", "# kill -9 812\n# cat /proc/812/stack\n[<0>] xfs_ilock+0x46/0x80 [xfs]\n[<0>] xfs_file_buffered_write+0x1/0x2 [xfs]\n",
+			"thread-blocked", "process 812 is blocked in the kernel in xfs",
+		},
 		{"one that waits for a disk at this moment", "# cat /proc/812/stack\n[<0>] io_schedule+0x46/0x80\n[<0>] ext4_file_read_iter+0x1/0x2\n", "", ""},
 		{"an idle one", "# cat /proc/812/stack\n[<0>] ep_poll+0x3e3/0x420\n", "", ""},
 	}
