@@ -25,10 +25,10 @@ The known case is disk statistics: cAdvisor calls statfs(2) on every mount of th
 include NFS from kubelet 1.21 to 1.31, so that a dead NFS mount anywhere on the node blocks the start. A dead disk does so
 in every version up to 1.31. From 1.32 on statfs runs in goroutines of its own (see kubelet-goroutine-leak).
 
-The modules that start once the runtime is up (initializeRuntimeDependentModules) count as start, too: until then the node
-is not ready.
+The modules that start before the sync loop (initializeModules), and once the runtime is up
+(initializeRuntimeDependentModules), count as start, too: until then the node is not ready.
 
-Evidence: a goroutine with app.run, app.RunKubelet or initializeRuntimeDependentModules on its stack. It has waited for at
+Evidence: a goroutine with app.run, app.RunKubelet or one of these functions on its stack. It has waited for at
 least a minute in a system call, for a lock, a child process or an answer. Goroutine 1 idle in app.run itself is normal. A system call
 of goroutine 1 counts without an age if a signal ended the kubelet in it. Where its callers are cut off, it counts in cAdvisor's disk statistics.
 Waiting for the API server to sign the kubelet's first certificate is only a warning.
@@ -37,7 +37,7 @@ Known functions:` + stall.DocOf(startSites()),
 	Severity: forensics.Critical,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
 	Run: func(p *forensics.Pass) {
-		list := stall.All(p, "kubelet/app.run", "kubelet/app.RunKubelet", "kubelet.(*Kubelet).initializeRuntimeDependentModules")
+		list := stall.All(p, "kubelet/app.run", "kubelet/app.RunKubelet", "kubelet.(*Kubelet).initializeRuntimeDependentModules", "kubelet.(*Kubelet).initializeModules")
 		if len(list) == 0 {
 			list = cutStarts(p)
 		}
@@ -91,6 +91,8 @@ func startSites() []stall.Site {
 		{Frame: "kubelet/cadvisor.New", Versions: "1.10 to 1.36", What: "starts cAdvisor"},
 		{Frame: "cm.NewContainerManager", Versions: "1.10 to 1.36", What: "starts the container manager"},
 		{Frame: "kubelet.NewMainKubelet", Versions: "1.10 to 1.36", What: "creates the kubelet's components"},
+		{Frame: "kubelet.(*Kubelet).setupDataDirs", Versions: "1.10 to 1.36", What: "creates its directories"},
+		{Frame: "kubelet.(*Kubelet).initializeModules", Versions: "1.10 to 1.36", What: "starts the modules that need no runtime"},
 		{Frame: "kubelet.(*Kubelet).initializeRuntimeDependentModules", Versions: "1.10 to 1.36", What: "starts the modules that need the runtime"},
 		{Frame: "cadvisor/fs.(*RealFsInfo).GetGlobalFsInfo", Versions: "1.10 to 1.31", What: "reads the size of every file system"},
 		{Frame: "cadvisor/fs.(*RealFsInfo).GetFsInfoForPath", Versions: "1.10 to 1.31", What: "reads the size of file systems"},

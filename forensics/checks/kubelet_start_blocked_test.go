@@ -38,6 +38,8 @@ func TestStartNamesItsStage(t *testing.T) {
 		"k8s.io/kubernetes/pkg/kubelet/cadvisor.New":                                 "starts cAdvisor",
 		"k8s.io/kubernetes/pkg/kubelet/cm.NewContainerManager":                       "starts the container manager",
 		"k8s.io/kubernetes/pkg/kubelet.NewMainKubelet":                               "creates the kubelet's components",
+		"k8s.io/kubernetes/pkg/kubelet.(*Kubelet).initializeModules":                 "starts the modules that need no runtime",
+		"k8s.io/kubernetes/pkg/kubelet.(*Kubelet).setupDataDirs":                     "creates its directories",
 		"k8s.io/kubernetes/pkg/kubelet.(*Kubelet).initializeRuntimeDependentModules": "starts the modules that need the runtime",
 	} {
 		if !strings.Contains(dump, stage) {

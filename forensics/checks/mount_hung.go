@@ -41,13 +41,19 @@ The kernel's own tables show what has failed behind the mount; reading them send
 - state and paths of the disk
 
 They are read once, so requests in flight alone prove nothing. Messages of the kernel log about the server or device are
-quoted and show since when; alone they prove nothing.`,
+quoted and show since when; alone they prove nothing.
+
+In a saved text, a call of strace(1) that has no end is enough, and a command that timeout(1) ended after --hung-after.`,
 	Severity: forensics.Critical,
 	Needs:    fsview.Needs,
 	Run: func(p *forensics.Pass) {
 		fsview.Unjudged(p)
-		for _, s := range fsview.Superblocks(p, mounts.StatusHung) {
-			p.Report(hungFinding(p, s))
+		for _, status := range []mounts.Status{mounts.StatusHung, mounts.StatusUnanswered} {
+			for _, s := range fsview.Superblocks(p, status) {
+				if status == mounts.StatusHung || s.Health.Seconds == 0 {
+					p.Report(hungFinding(p, s))
+				}
+			}
 		}
 	},
 }
@@ -75,6 +81,10 @@ func hungFinding(p *forensics.Pass, s fsview.Superblock) forensics.Finding {
 	f.ConfidenceWhy = "a probe got no answer for longer than --hung-after"
 	if s.Health.Method == mounts.MethodPassive {
 		f.ConfidenceWhy = s.Health.Reason
+	}
+	if s.Health.Seconds == 0 {
+		f.Title, f.Confidence = s.Label()+" does not respond: "+s.Health.Call+" has not returned", forensics.Likely
+		f.ConfidenceWhy = "strace printed the call without its end, and not for how long; whether it has ended since is not known"
 	}
 	f.Remedies = hungRemedies(p, s)
 	return fsview.WithKernel(p, s.Mount(), f)

@@ -15,7 +15,9 @@ var mountSlow = forensics.Check{
 	Title: "A file system responds slowly",
 	Doc: `The mount answered after more than a second. Or it did not answer at first, but did before the end of the
 examination. It is not dead. The kubelet's housekeeping waits for every such answer, so a slow mount can delay all pods of the
-node. The kubelet logs such a delay: after 15 s from version 1.22 on, after 1 s from 1.27 on.`,
+node. The kubelet logs such a delay: after 15 s from version 1.22 on, after 1 s from 1.27 on.
+
+In a saved text it counts how long time(1) or strace -T measured for one call, or for a program that makes few: at least 5 s.`,
 	Severity: forensics.Warning,
 	Needs:    fsview.Needs,
 	Run: func(p *forensics.Pass) {

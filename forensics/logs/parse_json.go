@@ -18,7 +18,8 @@ func (p *lineParser) json(e *entry, s *shape, text string) (string, bool) {
 		return text, false
 	}
 	record := entry{Fields: fields}
-	if at := record.Get("__REALTIME_TIMESTAMP"); at != "" {
+	at := record.Get("__REALTIME_TIMESTAMP")
+	if at != "" || s.depth == 0 && record.Get("MESSAGE") != "" && (record.Get("SYSLOG_IDENTIFIER") != "" || record.Get("_TRANSPORT") != "") { // jq may have taken the time away
 		return p.journal(e, s, &record, at), true
 	}
 	if at, stream := record.Get("time"), record.Get("stream"); at != "" && (stream == "stdout" || stream == "stderr") {

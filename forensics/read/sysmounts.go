@@ -257,7 +257,7 @@ func (r *errorReader) line(s string, _ int) {
 func (x *systemText) failed(name, where, text string) {
 	switch code := errno.Of(text); code {
 	case "ESTALE", "ENOTCONN", "ESHUTDOWN", "EHOSTDOWN", "EIO":
-		x.errors = append(x.errors, pathError{path.Clean(where), code, strings.TrimRight(text, ". ")})
+		x.errors = append(x.errors, pathCall{path: path.Clean(where), errno: code, text: strings.TrimRight(text, ". ")})
 		x.saw(forensics.SourceHealth, name)
 	}
 }

@@ -46,6 +46,9 @@ func TestZombiesInText(t *testing.T) {
 		"the parent before the count":    {"$ ps -eo ppid,stat | awk '$2~/^Z/{c[$1]++} END{for(p in c)print p, c[p]}'\n71 400\n1 2\n", 400},
 		"children are counted by awk":    {"$ ps -eo ppid,stat | awk '{c[$1]++} END{for(p in c)print c[p],p}' | sort -rn\n400 71\n2 1\n", 0},
 		"awk counts all but zombies":     {"$ ps -eo ppid,stat | awk '$2!~/^Z/{c[$1]++} END{for(p in c)print c[p],p}'\n400 71\n2 1\n", 0},
+		"counted by two columns":         {"$ ps -eo ppid=,stat=,comm= | awk '$2~/^Z/{c[$1\" \"$3]++} END{for(k in c) print c[k],k}' | sort -rn\n390 71 sh\n10 71 timeout\n2 1 sh\n", 400},
+		"two columns of all children":    {"$ ps -eo ppid=,stat=,comm= | awk '{c[$1\" \"$3]++} END{for(k in c) print c[k],k}' | sort -rn\n390 71 sh\n2 1 sh\n", 0},
+		"states are counted":             {"$ ps -eo stat= | cut -c1 | sort | uniq -c\n 71 I\n 400 Z\n$ ps -eo stat,ppid,pid,comm | grep ^Z\n" + listed, 400},
 		"another column is the parent's": {"$ ps -eo pid,stat | awk '$2 ~ /^Z/ {print $1}' | sort | uniq -c\n 400 71\n", 0},
 	} {
 		n := 0
@@ -56,6 +59,71 @@ func TestZombiesInText(t *testing.T) {
 		}
 		if n != tt.want {
 			t.Errorf("%s: %d zombies of process 71, want %d", name, n, tt.want)
+		}
+	}
+}
+
+// TestSlowCalls takes how long a call took from what time(1) and strace(1) print, and leaves out what takes long anyway.
+func TestSlowCalls(t *testing.T) {
+	const took = "\nreal\t0m41.377s\nuser\t0m0.004s\nsys\t0m0.019s\n"
+	for name, tt := range map[string]struct {
+		text    string
+		seconds float64 // at least; 0 for none
+		pending bool
+	}{
+		"ls":                            {"$ time sudo ls " + aVolume + " | wc -l\n212\n" + took, 41, false},
+		"of a chat":                     {"maria: time stat -f " + aVolume + "\n" + took, 41, false},
+		"a comma":                       {"$ time stat " + aVolume + "\n" + strings.ReplaceAll(took, ".", ","), 41, false},
+		"time -p":                       {"$ time -p stat " + aVolume + "\nreal 61.20\nuser 0.00\nsys 0.00\n", 61, false},
+		"GNU time":                      {"$ /usr/bin/time ls " + aVolume + "\n0.00user 0.01system 1:01.37elapsed 0%CPU (0avgtext)\n", 61, false},
+		"ended by timeout":              {"# time timeout -s KILL 40 stat " + aVolume + "\nKilled\n" + took, 41, true},
+		"fast":                          {"$ time ls " + aVolume + "\n" + strings.Replace(took, "41.", "1.", 1), 0, false},
+		"fast in the end":               {"$ time ls " + aVolume + "\n" + took + "$ time ls " + aVolume + "\n" + strings.Replace(took, "41.", "0.", 1), 0, false},
+		"many names":                    {"$ time ls -l " + aVolume + " | wc -l\n48211\n" + took, 0, false},
+		"a tree":                        {"$ time ls -R " + aVolume + " >/dev/null\n" + took, 0, false},
+		"du":                            {"$ time ls " + aVolume + "\n$ time du -s " + aVolume + "\n" + took, 0, false},
+		"work of the processor":         {"$ time ls " + aVolume + "\n" + strings.Replace(took, "0.004", "38.2", 1), 0, false},
+		"another program":               {"$ time kubectl exec a -- ls " + aVolume + "\n" + took, 0, false},
+		"strace -T":                     {`statfs("` + aVolume + `", {f_type=NFS_SUPER_MAGIC}) = 0 <41.02>` + "\n", 41, false},
+		"strace -T, an error":           {`stat("` + aVolume + `/x", 0x7ffd2c) = -1 ENOENT (No such file or directory) <9.02>` + "\n", 9, false},
+		"strace without an end":         {`statfs("` + aVolume + "\",\n^C\n", 0, true},
+		"strace that was detached":      {`newfstatat(AT_FDCWD, "` + aVolume + "\", ^Cstrace: Process 71 detached\n <detached ...>\n", 0, true},
+		"strace of a killed process":    {`statx(AT_FDCWD, "` + aVolume + "\", AT_STATX_SYNC_AS_STAT, STATX_MODE,  <unfinished ...>) = ?\n+++ killed by SIGKILL +++\n", 0, true},
+		"it returned":                   {`statfs("` + aVolume + `", {f_type=NFS_SUPER_MAGIC}) = 0` + "\n", 0, false},
+		"it returned later":             {`[pid 71] statfs("` + aVolume + "\",  <unfinished ...>\n[pid 71] <... statfs resumed>{}) = 0\n^C\n", 0, false},
+		"another call follows":          {`statfs("` + aVolume + "\",\nwrite(1, \"x\", 1) = 1\n", 0, false},
+		"its answer is cut off":         {`statfs("` + aVolume + "\", {f_type=NFS_SUP\n", 0, false},
+		"a trace of several is cut off": {`[pid 71] statfs("` + aVolume + "\",  <unfinished ...>\n", 0, false},
+		"a pipe":                        {"openat(AT_FDCWD, \"/run/x\", O_WRONLY^Cstrace: Process 71 detached\n", 0, false},
+	} {
+		probes := systemIn(tt.text).Probes
+		if len(probes) == 0 && tt.seconds == 0 && !tt.pending {
+			continue
+		}
+		if len(probes) != 1 || probes[0].Seconds < tt.seconds || probes[0].Pending != tt.pending || tt.seconds == 0 && !tt.pending {
+			t.Errorf("%s: %+v", name, probes)
+		}
+	}
+}
+
+// TestPendingKill takes a process for one that cannot be killed if a SIGKILL waits for it, and it waits itself.
+func TestPendingKill(t *testing.T) {
+	const status = "Name:\tmysqld\nState:\tD (disk sleep)\nPid:\t71\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000000100\n"
+	for name, tt := range map[string]struct {
+		text string
+		want bool
+	}{
+		"all of the file":    {"# cat /proc/71/status\n" + status, true},
+		"by its path":        {"# grep -E 'State|Pnd' /proc/71/status\nState:\tD (disk sleep)\nSigPnd:\t0000000000000100\n", true},
+		"as grep names it":   {"/proc/71/status:State:\tD (disk sleep)\n/proc/71/status:ShdPnd:\t0000000000000100\n", true},
+		"another signal":     {strings.Replace(status, "0100", "4000", 1), false},
+		"it sleeps":          {strings.Replace(status, "D (disk sleep)", "S (sleeping)", 1), false},
+		"it has ended":       {strings.Replace(status, "D (disk sleep)", "Z (zombie)", 1), false},
+		"nothing is pending": {strings.Replace(status, "0100", "0000", 1), false},
+	} {
+		threads := systemIn(tt.text).Threads
+		if got := len(threads) == 1 && threads[0].PID == 71; got != tt.want || len(threads) > 1 {
+			t.Errorf("%s: %+v", name, threads)
 		}
 	}
 }

@@ -26,9 +26,11 @@ type processRow struct {
 	old bool
 	// killed says that the text shows a SIGKILL to it before.
 	killed bool
-	saved  string
-	text   string // that it is in, and the listing there
-	table  int
+	// pending says that a SIGKILL waits for it, as the kernel shows that.
+	pending bool
+	saved   string
+	text    string // that it is in, and the listing there
+	table   int
 }
 
 func (p processRow) blocked() bool { return strings.HasPrefix(p.state, "D") }
@@ -91,7 +93,7 @@ func isState(column string) bool { return column == "STAT" || column == "S" || c
 
 var (
 	psHeading = pattern.New(`^(?:[A-Z%][A-Z0-9%_]* +)+(?:CMD|COMMAND|ARGS|COMM|WCHAN)[A-Z ]*$|^PID\s.*\b(?:STAT|S|WCHAN)\b`)
-	psCommand = pattern.New(`\bps\b.*?\s-?\w*o[\s=]*['"]?([a-z0-9_%]+(?:[,:=][A-Za-z0-9_%]+)+)`)
+	psCommand = pattern.New(`\bps\b.*?\s-?\w*o[\s=]*['"]?([a-z0-9_%]+(?:[,:=]+[A-Za-z0-9_%]+)+)`)
 	psAux     = pattern.New(`^(\S+)\s+(\d+)\s+[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+(?:\?|\S+)\s+([DRSTtZIX][<NLsl+W]*)\s+(\S+)\s+\d+:\d\d\s+(\S.*)$`)
 	psElf     = pattern.New(`^\d ([DRSTtZIX]) \S+\s+(\d+)\s+(\d+)\s+\d+\s+\d+\s+\S+\s+\S+\s+\d+\s+(\S+)\s+([A-Z][a-z]{2} ?\d\d|\d\d:\d\d|\d{4})\s+\S+\s+[\d:-]+\s+(\S.*)$`)
 	psState   = pattern.New(`^[DRSTtZIX][<NLsl+W]*$`)
@@ -251,7 +253,7 @@ func (x *systemText) waiting() []procs.Thread {
 		switch {
 		case s.Wait.Kind == procs.WaitFreezer && row.createsContainer() && row.old:
 			list = append(list, t)
-		case s.hung, s.Wait.Kind != procs.WaitUnknown && remote(s.Wait), row.short() && row.old, s.killed && s.Wait.Unkillable(),
+		case s.hung, s.Wait.Kind != procs.WaitUnknown && remote(s.Wait), row.short() && row.old, s.killed && s.Wait.Unkillable(), row.pending && s.Wait.Kind != procs.WaitUnknown,
 			s.Wait.Kind == procs.WaitExit && s.Wait.Unkillable() && !s.sampled:
 			list = append(list, t)
 		case s.Wait.Kind == procs.WaitUnknown: // thawed
@@ -282,7 +284,7 @@ func (x *systemText) waiting() []procs.Thread {
 			t.WaitSeconds, t.WaitFrom = &seconds, "hung-task"
 		}
 		switch {
-		case hung, wait.Kind == procs.WaitFreezer && row.createsContainer() && row.old,
+		case hung, row.pending, wait.Kind == procs.WaitFreezer && row.createsContainer() && row.old,
 			row.killed && row.blocked() && wait.Unkillable(), remote(wait) && (row.short() || x.selected(row)), row.blocked() && row.short() && row.old,
 			wait.Kind == procs.WaitExit && wait.Unkillable() && row.old:
 			list = append(list, t)

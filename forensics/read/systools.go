@@ -30,7 +30,7 @@ const (
 type systemText struct {
 	mounts []mounts.Mount
 	disks  []diskRow
-	errors []pathError
+	errors []pathCall
 	rows   []processRow // of processes in state D, and of those that have a kernel stack
 	stacks []savedStack
 	hung   map[int]float64 // for how many seconds the kernel has reported tasks as hung
@@ -90,8 +90,13 @@ func (x *systemText) take(y *systemText) {
 	}
 }
 
-// A pathError is what a tool says of a path that it could not access.
-type pathError struct{ path, errno, text string }
+// A pathCall is what a tool says of a path that it could not access, or that it had to wait for.
+type pathCall struct {
+	path, errno, text string
+	call              string // of a tool that was measured
+	seconds           float64
+	pending           bool // it had not returned by then
+}
 
 // A lineReader takes one sort of output from a text, line by line.
 type lineReader interface{ line(s string, number int) }
@@ -100,7 +105,7 @@ type lineReader interface{ line(s string, number int) }
 func (x *systemText) readText(name string, in io.Reader) {
 	text, _ := io.ReadAll(io.LimitReader(in, pasted.MaxSize))
 	x.kubeletIn(name, text)
-	stacks := &stackReader{to: x, name: name}
+	stacks, calls := &stackReader{to: x, name: name}, &straceReader{to: x, name: name}
 	var readers []lineReader
 	for _, r := range []struct {
 		lineReader
@@ -115,6 +120,9 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{&serviceReader{to: x, name: name}, []string{"kubelet", "k3s", "rke2"}},
 		{&searchReader{to: x, name: name}, []string{"kubectl", "oc "}},
 		{&leakReader{to: x, name: name}, []string{"/mountinfo", "/mounts"}},
+		{&timeReader{to: x, name: name}, []string{"time "}},
+		{calls, []string{"stat", "AT_FDCWD", "getdents", "access(", "chdir(", "readlink("}},
+		{&statusReader{processReader: processReader{to: x, name: name}}, []string{"State:"}},
 		{&metricReader{to: x, name: name}, []string{goroutineMetric}},
 		{&freezerReader{to: x, name: name}, []string{"FROZEN"}},
 		{&errorReader{to: x, name: name}, []string{"tale ", "endpoint", "ost is down", "nput/output", "\xc3", "\xd0", "\xe3", "\xe4", "\xe5", "\xe6", "\xe7", "\xe8", "\xe9", "icht verbunden", "eraltet"}},
@@ -138,6 +146,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		}
 	}
 	stacks.end()
+	calls.end()
 }
 
 // logStacks takes the kernel stacks from a log, which may be large.
@@ -268,19 +277,29 @@ func superblock(m mounts.Mount) string {
 	return m.MountPoint
 }
 
-// addErrors makes an answer of a mount of each error.
+// addErrors makes an answer of a mount of each error, and of each call that took long or did not return.
 func (x *systemText) addErrors(e *forensics.Evidence) {
 	done := map[string]bool{}
-	for _, failed := range x.errors {
+	for i, failed := range x.errors {
 		m, ok := e.Mounts.Index().Covering(failed.path)
+		if x.wellLater(i) || failed.errno == "" && ok && m.Class == mounts.ClassAutofs { // which mounts first
+			continue
+		}
 		if !ok || m.MountPoint != failed.path && (m.Class == mounts.ClassBlock || m.Class == mounts.ClassMemory || m.Class == mounts.ClassOverlay) {
 			m = mounts.Mount{ID: -len(e.Mounts.Mounts) - 1, Device: failed.path, MountPoint: failed.path, Root: "/", Class: mounts.ClassUnknown}
 			e.Mounts.Mounts = append(e.Mounts.Mounts, m)
 			x.saw(forensics.SourceMounts, x.seen[forensics.SourceHealth])
 		}
 		if !done[m.Device] {
-			done[m.Device] = true
-			e.Probes = append(e.Probes, mounts.Probe{MountID: m.ID, Device: m.Device, MountPoint: m.MountPoint, Call: "statfs", Errno: failed.errno, Error: failed.text})
+			done[m.Device] = failed.errno != ""
+			p := mounts.Probe{
+				MountID: m.ID, Device: m.Device, MountPoint: m.MountPoint, Call: cmp.Or(failed.call, "statfs"), Errno: failed.errno, Error: failed.text,
+				Seconds: failed.seconds, Pending: failed.pending,
+			}
+			if p.Pending {
+				p.Awake = p.Seconds
+			}
+			e.Probes = append(e.Probes, p)
 		}
 	}
 }

@@ -66,7 +66,7 @@ var (
 	awkPrint = pattern.New(`\bprint\b([^}]*)`)
 	awkField = pattern.New(`\$(\d)`)
 	// awkCount is how awk(1) counts by a column, and awkTotals how it prints that: the number first, or the column.
-	awkCount  = pattern.New(`\w\[\$(\d)\](?:\+\+|\s*\+=\s*1)`)
+	awkCount  = pattern.New(`\w\[(\$\d(?:(?:\s*"[^"]*"\s*|\s*,\s*|\s+)\$\d)*)\](?:\+\+|\s*\+=\s*1)`)
 	awkTotals = pattern.New(`\bprint\s*\(?\s*(?:\w+\[\w+\]|(\w+)[,\s"\\t:]+\w+\[\w+\])`)
 	countOnly = pattern.New(`^\d{1,7}$`)
 	// resultBeside is what somebody has written behind a command: "ps -ef | grep defunct | wc -l  -> 17409".
@@ -196,6 +196,9 @@ func (r *zombieReader) command(text string) {
 	}
 	m := psCommand.FindStringSubmatch(stages[0])
 	if m == nil {
+		if onlyState.MatchString(stages[0]) && strings.Contains(text, "uniq -c") {
+			r.columns = []string{"STAT"}
+		}
 		return
 	}
 	columns := strings.Split(strings.ToUpper(m[1]), ",")
@@ -203,8 +206,8 @@ func (r *zombieReader) command(text string) {
 		columns[i] = strings.TrimRight(columns[i], ":=0123456789")
 	}
 	by, printed := awkCount.FindStringSubmatch(text), awkTotals.FindStringSubmatch(text)
-	if by != nil && printed != nil && atoi(by[1]) >= 1 && atoi(by[1]) <= len(columns) {
-		r.columns, r.last = columns[atoi(by[1])-1:atoi(by[1])], printed[1] != ""
+	if by != nil && printed != nil {
+		r.columns, r.last = chosen(columns, by[1]), printed[1] != ""
 		return
 	}
 	if !strings.Contains(text, "uniq -c") {
@@ -215,21 +218,25 @@ func (r *zombieReader) command(text string) {
 		if p == nil {
 			continue
 		}
-		var chosen []string
-		for _, f := range awkField.FindAllStringSubmatch(p[1], -1) {
-			if n := atoi(f[1]); n >= 1 && n <= len(columns) {
-				chosen = append(chosen, columns[n-1])
-			}
-		}
-		columns = chosen
+		columns = chosen(columns, p[1])
 	}
 	r.columns = columns
 }
 
+// chosen are the columns that a program of awk(1) names by their numbers.
+func chosen(columns []string, program string) (list []string) {
+	for _, f := range awkField.FindAllStringSubmatch(program, -1) {
+		if n := atoi(f[1]); n >= 1 && n <= len(columns) {
+			list = append(list, columns[n-1])
+		}
+	}
+	return list
+}
+
 // counted reads a row of "uniq -c": a number, and the columns.
 func (r *zombieReader) counted(words []string) bool {
-	if r.last && len(words) == 2 {
-		words[0], words[1] = words[1], words[0]
+	if n := len(words); r.last && n > 1 {
+		words = append([]string{words[n-1]}, words[:n-1]...)
 	}
 	if len(words) < 2 || len(words) <= min(len(r.columns), 2) || !countOnly.MatchString(words[0]) {
 		return false

@@ -37,7 +37,11 @@ func statusFinding(p *forensics.Pass, s Superblock, title, detail string, remedi
 		f.Refs = append(f.Refs, refs...)
 	}
 	f.ConfidenceWhy = "observed directly"
-	if s.Saved() {
+	switch {
+	case !s.Saved():
+	case s.Health.Status == mounts.StatusSlow:
+		f.ConfidenceWhy = "a tool measured it; whether it is still so is not known"
+	default:
 		f.ConfidenceWhy = "a tool printed the error; whether it is still so is not known"
 	}
 	f.Remedies = remedies

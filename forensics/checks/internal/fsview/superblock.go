@@ -189,6 +189,9 @@ func Unjudged(p *forensics.Pass) {
 	for _, h := range p.Model.MountHealth() {
 		switch h.Status {
 		case mounts.StatusUnanswered:
+			if h.Seconds == 0 { // which a text shows, and not for how long
+				continue
+			}
 			late = append(late, fmt.Sprintf("%s (no answer for %s when the examination ended)", h.MountPoint, text.Duration(h.Seconds)))
 		case mounts.StatusNotProbed:
 			if m, ok := p.Model.Mount(h.MountID); ok && (m.Class == mounts.ClassNetwork || m.Class == mounts.ClassFUSE) {
