@@ -2,6 +2,7 @@ package checks
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -25,6 +26,8 @@ A working or root directory on such a mount is not detected: only its path is kn
 kernel's own mounts (memory, message queues), and open files of processes with a namespace that is visible only from a chroot.
 Nothing is reported if this program does not see all processes of the machine, because the output of a container goes to files of an
 outer namespace.
+
+In a saved text, a lazy unmount, a mount table without the disk, a command that finds the disk busy, and its open files show the same.
 
 Runtimes prepare mounts with a descriptor of the mount's root (open_tree(2)): such a descriptor alone is information. So is a mount that
 only processes of another user namespace use, because they can mount and unmount for themselves. Needs Linux 3.15.`,
@@ -52,7 +55,36 @@ only processes of another user namespace use, because they can mount and unmount
 		for _, k := range order {
 			p.Report(detachedFinding(p, k.id, k.device, groups[k]))
 		}
+		saved := slices.DeleteFunc(slices.Clone(mountuse.Of(p).Found), func(h holders.Holder) bool { return !h.Detached })
+		if len(saved) > 0 {
+			p.Report(savedDetachedFinding(p, saved))
+		}
 	},
+}
+
+// savedDetachedFinding is about a disk that a text shows as busy after a lazy unmount.
+func savedDetachedFinding(p *forensics.Pass, list []holders.Holder) forensics.Finding {
+	first := list[0]
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindSuperblock, ID: first.Device}, Confidence: forensics.Likely,
+		ConfidenceWhy: "the text shows a lazy unmount, a mount table without the mount, and that its disk is busy",
+		Title:         "Detached file system (in no mount table) is still in use",
+		Detail:        "The disk " + first.Device + " stays busy until no process uses the file system any more.",
+	}
+	if first.PID != 0 {
+		f.Title += " by " + findings.ProcessTitle(p, first.PID)
+	}
+	for _, h := range list {
+		f.Refs = append(f.Refs, forensics.Ref{Source: forensics.SourceHolders, Excerpt: findings.ProcessTitle(p, h.PID) + ": " + h.Path})
+		if h.PID != 0 {
+			f.Because = append(f.Because, findings.ProcessEntity(h.PID))
+			f.Remedies = append(f.Remedies, remedy.StopHolder(p, h.PID))
+		}
+		if len(f.Refs) == 8 {
+			break
+		}
+	}
+	return f
 }
 
 func detachedFinding(p *forensics.Pass, id int, device string, list []holders.Holder) forensics.Finding {

@@ -71,7 +71,7 @@ reports that this mount is busy.`,
 			p.Report(leakedMountFinding(p, groups[k]))
 		}
 		for _, found := range mountuse.Of(p).Found {
-			if events := logview.Story(p).Events; slices.ContainsFunc(events, func(e logs.Event) bool { return e.Code == "EBUSY" && strings.Contains(e.Reason, found.Path) }) {
+			if events := logview.Story(p).Events; !found.Detached && slices.ContainsFunc(events, func(e logs.Event) bool { return e.Code == "EBUSY" && strings.Contains(e.Reason, found.Path) }) {
 				p.Report(foundMountFinding(p, found))
 			}
 		}
@@ -81,7 +81,7 @@ reports that this mount is busy.`,
 // leaksIn are the processes in whose namespaces a mount is that an error names and the host does not have.
 func leaksIn(p *forensics.Pass, reason string) (list []forensics.Entity) {
 	for _, found := range mountuse.Of(p).Found {
-		if strings.Contains(reason, found.Path) {
+		if !found.Detached && strings.Contains(reason, found.Path) {
 			list = append(list, findings.ProcessEntity(found.PID))
 		}
 	}

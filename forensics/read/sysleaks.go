@@ -29,14 +29,16 @@ type tableSearch struct {
 var (
 	allTables = pattern.New(`\bgrep\s+(?:-\w+\s+)*["']?([\w.:~/-]{6,})["']?\s+/proc/[*\[][^\s/]*/(?:task/\*/)?mount(?:s|info)\b`)
 	tableOf   = pattern.New(`^/proc/(\d+|self|thread-self)/(?:task/\d+/)?mount(?:s|info)\b`)
-	hostTable = pattern.New(`(?:\bgrep\s+(?:-[cFEi]+\s+)*["']?([\w.:~/-]{6,})["']?\s+/proc/(?:self/|1/|\$\$/)?mount(?:s|info)|\b(?:mount|findmnt)\b[^|]*\|\s*grep\s+(?:-[cFEi]+\s+)*["']?([\w.:~/-]{6,})["']?)\s*$`)
+	// writable is in each row of a table, and tells it from the next command.
+	writable  = pattern.New(`\b(?:rw|ro)\b`)
+	hostTable = pattern.New(`(?:\bgrep\s+(?:-[cFEi]+\s+)*["']?([\w.:~/-]{4,})["']?\s+/proc/(?:self/|1/|\$\$/)?mount(?:s|info)|\b(?:mount|findmnt)\b[^|]*\|\s*grep\s+(?:-[cFEi]+\s+)*["']?([\w.:~/-]{4,})["']?)\s*$`)
 )
 
 func (r *leakReader) line(s string, _ int) {
 	text := strings.TrimSpace(s)
 	if r.onHost != "" {
 		at := r.to.search(r.onHost)
-		at.lacks = text == "" || text == "0" || prompt.MatchString(text)
+		at.lacks = prompt.MatchString(text) || atoi(text) == 0 && !(strings.Contains(text, r.onHost) && writable.MatchString(text))
 		at.has = at.has || !at.lacks
 		r.onHost = ""
 	}

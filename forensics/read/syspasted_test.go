@@ -241,3 +241,36 @@ func FuzzSearches(f *testing.F) {
 		}
 	})
 }
+
+// TestDetachedInText finds the users of a disk that stays busy after a lazy unmount.
+func TestDetachedInText(t *testing.T) {
+	const (
+		lazy  = "# umount -l /data/pvc-1\n"
+		clean = "# grep rbd4 /proc/mounts\n\n"
+		busy  = "# rbd unmap /dev/rbd4\nrbd: sysfs write failed\nrbd: unmap failed: (16) Device or resource busy\n"
+		open  = "# lsof | grep '252,64'\nrsync 71 root 3r REG 252,64 7340032 524377 /export/b.tar\n"
+	)
+	for name, tt := range map[string]struct {
+		text string
+		want bool
+	}{
+		"all is shown":            {lazy + clean + busy + open, true},
+		"formatted again":         {lazy + clean + "# mkfs.ext4 /dev/rbd4\n/dev/rbd4 is apparently in use by the system; will not make a filesystem here!\n" + open, true},
+		"the file system lives":   {lazy + clean + "# ls -d /sys/fs/xfs/rbd4\n/sys/fs/xfs/rbd4\n" + open, true},
+		"open links":              {lazy + clean + busy + "# ls -l /proc/71/fd | grep b.tar\nlr-x------ 1 root root 64 Feb 11 09:40 3 -> /export/b.tar\n", true},
+		"searched by the path":    {lazy + "# grep pvc-1 /proc/mounts\n\n" + busy + open, true},
+		"it was unmapped later":   {lazy + clean + busy + open + "# kill 71\n# rbd unmap /dev/rbd4\n", false},
+		"the host has it":         {lazy + "# grep rbd4 /proc/mounts\n/dev/rbd4 /data/pvc-1 ext4 rw,relatime 0 0\n" + busy + open, false},
+		"not unmounted lazily":    {"# umount /data/pvc-1\n" + clean + busy + open, false},
+		"somebody asks":           {"Should I use umount -l /data/pvc-1?\n" + clean + busy + open, false},
+		"nobody searched":         {lazy + busy + open, false},
+		"another disk is in use":  {lazy + clean + strings.ReplaceAll(busy, "rbd4", "rbd5") + open, false},
+		"files of another device": {lazy + clean + busy + strings.Replace(open, "REG 252,64", "REG 8,2", 1), false},
+		"two disks are busy":      {lazy + clean + busy + strings.ReplaceAll(busy, "rbd4", "rbd5") + open, false},
+	} {
+		use := systemIn(tt.text).MountUse
+		if got := use != nil && len(use.Found) > 0 && use.Found[0].Detached; got != tt.want {
+			t.Errorf("%s: detached: %v", name, got)
+		}
+	}
+}

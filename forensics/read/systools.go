@@ -52,6 +52,7 @@ type systemText struct {
 	// searched are UIDs that no pod of the cluster has, with the command that has searched for them.
 	searched map[string]string
 	searches []tableSearch // of mounts
+	lazy     lazyUnmounts
 	// seen are the sorts of output that were found, by source, with the name of the first text.
 	seen map[string]string
 }
@@ -73,6 +74,7 @@ func (x *systemText) take(y *systemText) {
 	x.kubelet, x.frozen = cmp.Or(x.kubelet, y.kubelet), append(x.frozen, y.frozen...)
 	x.zombies.take(y.zombies)
 	x.tables, x.searches = append(x.tables, y.tables...), append(x.searches, y.searches...)
+	x.lazy.take(y.lazy)
 	if y.goroutines > 0 {
 		x.goroutines = y.goroutines
 	}
@@ -123,6 +125,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{&timeReader{to: x, name: name}, []string{"time "}},
 		{calls, []string{"stat", "AT_FDCWD", "getdents", "access(", "chdir(", "readlink("}},
 		{&statusReader{processReader: processReader{to: x, name: name}}, []string{"State:"}},
+		{&detachedReader{to: x, name: name}, []string{"umount"}},
 		{&metricReader{to: x, name: name}, []string{goroutineMetric}},
 		{&freezerReader{to: x, name: name}, []string{"FROZEN"}},
 		{&errorReader{to: x, name: name}, []string{"tale ", "endpoint", "ost is down", "nput/output", "\xc3", "\xd0", "\xe3", "\xe4", "\xe5", "\xe6", "\xe7", "\xe8", "\xe9", "icht verbunden", "eraltet"}},
@@ -214,6 +217,7 @@ func (x *systemText) addTo(e *forensics.Evidence) {
 	x.addOrphans(e)
 	x.addFiles(e)
 	x.addLeaks(e)
+	x.addDetached(e)
 	if k := x.stopped(); e.Kubelet == nil && k != nil {
 		e.Kubelet = k
 	}
