@@ -31,6 +31,7 @@ func TestSiblingsOfPasted(t *testing.T) {
 	const docker = "github.com/docker/docker/daemon.(*Daemon).reducePsContainer(0xc820372000, 0xc820496d20)\n\t/go/src/github.com/docker/docker/daemon/list.go:200 +0x1c4\n"
 	const table = "| LAST SEEN | TYPE | REASON | OBJECT | MESSAGE |\n|---|---|---|---|---|\n"
 	const refused = "| 10s | Warning | FailedCreatePodSandBox | pod/web-0 | Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox \"f4\": plugin type=\"multus-shim\" failed (add): dial unix /run/multus/multus.sock: connect: connection refused |\n"
+	const scrape = `E1120 10:05:15.700310       1 scraper.go:140] "Failed to scrape node" err=`
 	const hook = "FATA[0000] failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "
 	for name, tt := range map[string]struct{ text, want string }{
 		"the panic of an application":                         {"$ kubectl logs api-0 --previous\n" + ofShop, ""},
@@ -42,10 +43,19 @@ func TestSiblingsOfPasted(t *testing.T) {
 		"a node that was ready before":                        {strings.Replace(ready, "10:08:50", "10:08:30", 1) + notReady, "node-not-ready"},
 		"a sandbox that CRI-O still makes": {strings.Repeat(`time="2026-11-20T10:09:58Z" level=warning msg="error reserving pod name k8s_web-0_shop_`+uid+`_0 for id 7286: name is reserved"`+"\n", 2) +
 			"E1120 10:14:14.202331    1870 log.go:32] \"RunPodSandbox from runtime service failed\" err=\"rpc error: code = DeadlineExceeded desc = context deadline exceeded\"\n", "sandbox-create-failing"},
-		"a container that CRI-O still makes":            {strings.Repeat(`time="2026-11-20T10:09:58Z" level=warning msg="error reserving ctr name k8s_app_web-0_shop_`+uid+`_0 for id 7286: name is reserved"`+"\n", 2), "container-create-failing"},
-		"an event of which the keys have another order": {aboutPod + "  kind: Event\n" + unauthorized, "container-stop-failing"},
-		"such keys of another object":                   {aboutPod + "  kind: Thing\n" + unauthorized, ""},
-		"a message of several lines, each wrapped":      {cutAt100(noNetwork), "sandbox-create-failing"},
+		"a container that CRI-O still makes":                            {strings.Repeat(`time="2026-11-20T10:09:58Z" level=warning msg="error reserving ctr name k8s_app_web-0_shop_`+uid+`_0 for id 7286: name is reserved"`+"\n", 2), "container-create-failing"},
+		"an event of which the keys have another order":                 {aboutPod + "  kind: Event\n" + unauthorized, "container-stop-failing"},
+		"such keys of another object":                                   {aboutPod + "  kind: Thing\n" + unauthorized, ""},
+		"a message of several lines, each wrapped":                      {cutAt100(noNetwork), "sandbox-create-failing"},
+		"a machine whose memory was changed":                            {`E1120 10:02:31.118204    7748 kubelet.go:1566] "Failed to start ContainerManager" err="start memory manager error: [memorymanager] the expected machine state is different from the real one"` + "\n", "kubelet-state-invalid"},
+		"a machine whose CPUs were changed":                             {`E1120 10:02:31.118204    7748 kubelet.go:1566] "Failed to start ContainerManager" err="start cpu manager error: current set of available CPUs \"0-7\" doesn't match with CPUs in state \"0-3\""` + "\n", "kubelet-state-invalid"},
+		"a kubelet that answers 500":                                    {strings.Repeat(scrape+`"request failed, status: \"500 Internal Server Error\"" node="n1"`+"\n", 3), "kubelet-stats-failing"},
+		"a scraper that may not ask":                                    {strings.Repeat(scrape+`"request failed, status: \"403 Forbidden\"" node="n1"`+"\n", 3), ""},
+		"a runtime that answers no client":                              {"# timeout 30 ctr -n k8s.io c ls; echo $?\n124\n# timeout 60 crictl info; echo $?\n124\n", "runtime-unresponsive"},
+		"a client that was stopped once":                                {"# timeout 30 ctr -n k8s.io c ls; echo $?\n124\n# timeout 60 crictl pull x; echo $?\n124\n", ""},
+		"goroutines of kubelets in a table":                             {"go_goroutines{job=\"kubelet\"}\nn1:10250 2204 40911 60388\nn2:10250 402 407 404\n", "kubelet-goroutine-leak"},
+		"goroutines of kubelets by promtool":                            {"go_goroutines{instance=\"n1:10250\",job=\"kubelet\"} => 61004 @[1733000000.1]\ngo_goroutines{instance=\"n2:10250\",job=\"kubelet\"} => 404 @[1733000000.1]\n", "kubelet-goroutine-leak"},
+		"goroutines of an API server":                                   {started + "go_goroutines{job=\"apiserver\"}\nn1:6443 22040 40911 60388\n", ""},
 		"a chat":                                                        {"14:31 <marek> kubelet says only this, every 5s:\n14:31 <marek> " + pleg + "\n14:33 <@olga> docker version?\n", "kubelet-pleg-unhealthy"},
 		"a chat about a line":                                           {"14:31 <marek> I have never seen " + pleg + " here\n14:33 <@olga> docker version?\n", ""},
 		"what follows and":                                              {"and " + condition, "kubelet-pleg-unhealthy"},

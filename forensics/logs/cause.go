@@ -103,7 +103,8 @@ func (e Event) Cause() Cause {
 			return causeInotify
 		}
 		switch {
-		case says("state checkpoint policy", "checkpoint is corrupted", "restore state from checkpoint", "state checkpoint", "state file"):
+		case says("state checkpoint policy", "checkpoint is corrupted", "restore state from checkpoint", "state checkpoint", "state file",
+			"expected machine state", "machine state can not be empty", "with CPUs in state ", "present in defaultCpuSet"): // pkg/kubelet/cm, validateState
 			return causeCheckpoint
 		case says("is different from docker cgroup driver"):
 			return causeCgroupDriver

@@ -191,6 +191,12 @@ func crictlCall(call string) func(*entry, *occurrence) bool {
 	}
 }
 
+// unansweredByHand reads what internal/kubectl has made of a client of the runtime that timeout(1) has killed.
+func unansweredByHand(e *entry, o *occurrence) bool {
+	o.Subject = Subject{Reason: cut("ListContainers: "+e.Message, maxReason), Code: "DeadlineExceeded"}
+	return true
+}
+
 // reserved reads the pod and the container from the name that an earlier call has reserved: of CRI-O k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT
 // and k8s_POD_NAMESPACE_UID_ATTEMPT, of containerd CONTAINER_POD_NAMESPACE_UID_ATTEMPT, POD_NAMESPACE_UID_ATTEMPT.
 func reserved(e *entry, o *occurrence) bool {

@@ -73,6 +73,7 @@ func limitMessages() []message {
 				{has: "differs from state checkpoint policy", fill: trouble},
 				{has: "could not restore state from checkpoint", fill: trouble}, // state_checkpoint.go of each manager that has one
 				{has: "please drain node and remove policy state file", fill: trouble},
+				{has: "] the expected machine state is different from the real one", fill: trouble},
 				{start: "Continue after failing to read checkpoint file", fill: trouble},
 			},
 		},
@@ -175,6 +176,9 @@ func limitMessages() []message {
 				{has: "failed to get summary stats", fill: trouble},
 				{has: "failed to get rootFs info", fill: trouble},
 				{has: "failed to get imageFs info", fill: trouble},
+				{has: "ailed to get device for dir", err: " in cached partitions map", fill: trouble},
+				{start: "Failed to scrape node", err: "500 Internal Server Error", fill: trouble}, // metrics-server, to which the kubelet answers that
+				{has: "unable to fetch metrics from Kubelet ", err: "500 Internal Server Error", fill: trouble},
 			},
 		},
 	}

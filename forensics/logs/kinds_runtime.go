@@ -179,6 +179,7 @@ func runtimeMessages() []message {
 				{start: "getting status of runtime", has: "rpc error: code = ", fill: crictlCall("Status")},
 				{start: "getting the runtime version", has: "rpc error: code = ", fill: crictlCall("Version")},
 				{start: "validate service connection: ", has: "rpc error: code = ", fill: crictlCall("Version")},
+				{event: "RuntimeSilent", fill: unansweredByHand},
 				{has: " from runtime service failed", fill: otherCall},
 				{has: " from image service failed", fill: otherCall},
 				{start: "ContainerStatus for ", has: " failed", fill: ownCall}, // containerd's own lines from here on

@@ -194,7 +194,13 @@ func (p *lineParser) name(e *entry, s *shape) {
 	if e.Origin == "kubelet" && isControllerSource(e.Source) { // one program with both, as k3s
 		e.Origin = "kube-controller-manager"
 	}
+	if e.Origin == "kubelet" && e.Source == "scraper.go" { // its process is no second kubelet
+		e.Origin = ofScraper
+	}
 }
+
+// ofScraper is the origin of what asks kubelets for statistics, and logs their answers.
+const ofScraper = "metrics-server"
 
 // failedOther says whether a program of Kubernetes ended that is no kubelet: all log the same words (k8s.io/component-base/cli/run.go), and
 // only the errors of the kubelet name it.

@@ -24,7 +24,9 @@ var (
 	kubeletMetrics = pattern.New(`/proxy/metrics|:1025[05]/metrics`)
 	// otherMetrics are those of the API server, or of a program that has the same name for the number.
 	otherMetrics  = pattern.New(`/metrics\b|\b(?:apiserver|etcd|scheduler|controller-manager|kube-proxy|coredns|prometheus|containerd)\b|\{[^}]*\bjob="`)
-	goroutinesNow = pattern.New(`\bgo_goroutines\s+(\d[\d.e+]*)\s*$`)
+	goroutinesNow = pattern.New(`\bgo_goroutines(?:\{[^}]*\})?\s+(?:=>\s*)?(\d[\d.e+]*)(?:\s*@.*)?\s*$`)
+	// rowOfKubelet is what a query has of one kubelet: its address, and one sample or several.
+	rowOfKubelet = pattern.New(`^[\w.-]+:1025[05](?:\s+|\s*\|\s*)(?:\d[\d.e+]*(?:\s+|\s*\|\s*))*(\d[\d.e+]*)$`)
 )
 
 func (r *metricReader) line(s string, _ int) {
@@ -51,7 +53,11 @@ func (r *metricReader) line(s string, _ int) {
 	} else if r.column > 0 && len(cells) >= r.column {
 		number = cells[r.column-1]
 	}
-	if n, err := strconv.ParseFloat(number, 64); err == nil && r.ours {
+	row := rowOfKubelet.FindStringSubmatch(strings.Trim(text, "| "))
+	if row != nil {
+		number = row[1]
+	}
+	if n, err := strconv.ParseFloat(number, 64); err == nil && r.ours && (row == nil && !strings.Contains(text, goroutineMetric+"{") || n > r.to.goroutines) { // of several kubelets the one that has most
 		r.to.goroutines = n
 		r.to.saw(forensics.SourceMetrics, r.name)
 	}

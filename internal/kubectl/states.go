@@ -13,6 +13,9 @@ var (
 	unitHeading = pattern.New(`^(?:[^\w\s] ?|\* )?([\w@-]+)\.service(?: - |$)`)
 	// unitRuns is how long a unit has been active.
 	unitRuns = pattern.New(`^\s*Active: active \(running\) since .*; ([\w ]+) ago`)
+	// cutOff is a question to a runtime, which answers it at once, and after which timeout(1) has killed the client.
+	cutOff   = pattern.New(`(?:[#$>] |^)(?:sudo )?timeout (?:-\S+ (?:[A-Z]+ )?)*([1-9]\d+)s? (?:sudo )?((?:crictl|docker|ctr|nerdctl)\b(?: -\S+ \S+?)*? (?:ps|pods|info|version|images|tasks? ls|c(?:ontainers?)? ls)\b[^;&|]*?)\s*(?:;\s*echo\b.*\$\?.*)?$`)
+	timedOut = pattern.New(`^\s*(?:(?:rc|exit(?: code| status)?|status|ret)\s*[=:]?\s*)?(?:124|137|Killed|Terminated)\s*$`)
 	// mountLister is a command that lists or counts mounts of NFS, or those whose line has a word.
 	mountLister = pattern.New("[#$>] (?:sudo )?(?:" +
 		`(?:grep|egrep)(?: -[ciEw]+)* ['"]?([\w./:-]+)['"]? /(?:proc/(?:self/)?mount(?:s|info)|etc/mtab)` +
@@ -27,6 +30,8 @@ const (
 	// kubeletRuns is a kubelet that systemd shows as running, for longer than one runs that cannot start.
 	kubeletRuns = "KubeletRuns"
 	runsAtLeast = time.Minute
+	// runtimeSilent is a question that a runtime has not answered in the seconds that somebody gave it.
+	runtimeSilent = "RuntimeSilent"
 	// noMount is an empty list of mounts; the message is what was looked for.
 	noMount = "NoMount"
 )
@@ -48,6 +53,11 @@ func (p *page) state(i int) int {
 			return 0
 		}
 		e.Reason = kubeletRuns
+	} else if m := cutOff.FindStringSubmatch(line); m != nil {
+		if i+1 >= len(p.lines) || !timedOut.MatchString(p.lines[i+1]) {
+			return 0
+		}
+		e.Reason, e.Message, e.Component = runtimeSilent, m[2]+": no answer within "+m[1]+" s", "crictl"
 	} else {
 		m := mountLister.FindStringSubmatch(line)
 		if m == nil || !p.nothing(i+1) {

@@ -21,6 +21,11 @@ func TestStates(t *testing.T) {
 		{"a list", "# mount | grep nfs\n10.0.0.5:/x on /mnt type nfs (rw)\n# \n", ""},
 		{"an answer that was not copied", "# mount | grep nfs\n\nthis hangs\n", ""},
 		{"a command that was not answered", "# mount | grep nfs\n", ""},
+		{"a runtime that does not answer", "sh-5.1# timeout 30 ctr -n k8s.io task ls; echo rc=$?\nrc=124\n", runtimeSilent},
+		{"a client that was killed", "# timeout -s KILL 60 docker info\nKilled\n", runtimeSilent},
+		{"a runtime that answers", "# timeout 10 crictl ps; echo $?\n0\n", ""},
+		{"a client that follows a log", "# timeout 30 docker logs -f shop; echo $?\n124\n", ""},
+		{"a client with no patience", "# timeout 2 crictl ps; echo $?\n124\n", ""},
 		{"what is left out of a list", "# mount | grep -v nfs\n# \n", ""},
 	} {
 		reason := ""
