@@ -45,7 +45,7 @@ would delete next: no container uses them, they are not pinned, and the disk is 
 		}
 		missing := missingAfter(removed, logview.Events(p, logs.KindImagePullFailed))
 		if len(missing) == 0 {
-			missing = noSandboxImage(removed, logview.Events(p, logs.KindSandboxCreateFailed, "sandbox-create-echo"))
+			missing = noSandboxImage(removed, logview.Events(p, logs.KindSandboxCreateFailed, "sandbox-create-echo", logs.KindPodSyncFailed))
 		}
 		p.Report(imagesRemovedFinding(p, removed, missing))
 	},

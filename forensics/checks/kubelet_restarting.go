@@ -117,6 +117,11 @@ func fatalCauses(p *forensics.Pass) (found []forensics.Entity) {
 	for _, l := range limits {
 		lists = append(lists, l.find(p))
 	}
+	for _, i := range badCertificates(p) { // a kubeconfig that is missing has no line about a certificate beside it
+		if i.Grave() && slices.ContainsFunc(logview.Events(p, kubeletFatal), func(e logs.Event) bool { return e.Cause() == "no-bootstrap" }) {
+			found = append(found, i.Subject)
+		}
+	}
 	for _, i := range slices.Concat(lists...) {
 		if i.Grave() && slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Kind == kubeletFatal }) {
 			found = append(found, i.Subject)

@@ -57,6 +57,8 @@ const (
 	causeCgroupDriver Cause = "cgroup-driver"
 	causeCertificate  Cause = "certificate"
 	causeDiskFull     Cause = "disk-full"
+	// causeNoBootstrap: its client certificate cannot be used, and nothing is there to get another one with (bootstrap.go, LoadClientCert).
+	causeNoBootstrap Cause = "no-bootstrap"
 
 	// What blocks the removal of an orphaned pod directory (kubelet_volumes.go, 1.5 to 1.36).
 
@@ -112,12 +114,17 @@ func (e Event) Cause() Cause {
 			return CauseRuntimeDown
 		case says("certificate has expired or is not yet valid", "is expired"):
 			return causeCertificate
+		case says("unable to load bootstrap kubeconfig"):
+			return causeNoBootstrap
 		case says("no space left on device"):
 			return causeDiskFull
 		}
 	case KindPodSyncFailed:
-		if says("network is not ready") { // pkg/kubelet/kubelet.go, NetworkNotReadyErrorMsg: pods without hostNetwork wait
+		switch {
+		case says("network is not ready"): // pkg/kubelet/kubelet.go, NetworkNotReadyErrorMsg: pods without hostNetwork wait
 			return causeNetwork
+		case says("failed to get sandbox image"):
+			return causeSandboxImage
 		}
 	case KindCgroupDeleteFailed:
 		if says("waiting for systemd to remove") {

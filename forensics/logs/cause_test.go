@@ -13,6 +13,10 @@ func TestCauses(t *testing.T) {
 	}{
 		{KindSyncLoopSkipped, "container runtime is down", "", CauseRuntimeDown},
 		{KindPLEGRelistFailed, "Cannot connect to the Docker daemon at unix:///var/run/docker.sock", "Unknown", CauseRuntimeDown},
+		{kindKubeletFatal, "failed to run Kubelet: unable to load bootstrap kubeconfig: stat /etc/kubernetes/bootstrap-kubelet.conf: no such file or directory", "", causeNoBootstrap},
+		{kindKubeletFatal, "failed to run Kubelet: unable to load client CA file: no such file or directory", "", ""},
+		{KindPodSyncFailed, `failed to "CreatePodSandbox" for "a": failed to get sandbox image \"pause:3.5\"`, "", causeSandboxImage},
+		{KindPodSyncFailed, `failed to "CreatePodSandbox" for "a": image "app:1" not found`, "", ""},
 		{KindPLEGUnhealthy, "container runtime is down; PLEG is not healthy", "", CauseRuntimeDown},
 		{KindPLEGUnhealthy, "PLEG is not healthy", "", ""},
 		{kindNodeNotReady, "container runtime is down", "", CauseRuntimeDown},

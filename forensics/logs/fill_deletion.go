@@ -1,6 +1,9 @@
 package logs
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Causes of a teardown after which the object of the pod stays.
 const (
@@ -107,6 +110,10 @@ func syncFailed(e *entry, o *occurrence) bool {
 		o.Kind = kindNetworkNotReady
 	case strings.Contains(text, "reserve container name"), strings.Contains(text, "is reserved for"):
 		o.Kind = kindContainerNameReserved
+	case strings.Contains(text, "with RunContainerError: ") && strings.Contains(text, "OCI runtime create failed"):
+		if !slices.ContainsFunc(ofImage, func(w string) bool { return strings.Contains(text, w) }) {
+			o.Kind = kindContainerStartFailed
+		}
 	}
 	return true
 }
