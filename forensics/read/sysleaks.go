@@ -38,7 +38,7 @@ func (r *leakReader) line(s string, _ int) {
 	text := strings.TrimSpace(s)
 	if r.onHost != "" {
 		at := r.to.search(r.onHost)
-		at.lacks = prompt.MatchString(text) || atoi(text) == 0 && !(strings.Contains(text, r.onHost) && writable.MatchString(text))
+		at.lacks = prompt.MatchString(text) || atoi(text) == 0 && (!strings.Contains(text, r.onHost) || !writable.MatchString(text))
 		at.has = at.has || !at.lacks
 		r.onHost = ""
 	}
