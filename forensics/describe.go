@@ -103,6 +103,9 @@ func statusWords(h mounts.Health) string {
 	case mounts.StatusHung:
 		return "no response for " + text.Duration(h.Seconds)
 	case mounts.StatusUnanswered:
+		if h.Seconds == 0 {
+			return "no response"
+		}
 		return "no response within " + text.Duration(h.Seconds)
 	case mounts.StatusSlow:
 		return "response after " + text.Duration(h.Seconds)

@@ -71,12 +71,16 @@ func TestSlowCalls(t *testing.T) {
 		seconds float64 // at least; 0 for none
 		pending bool
 	}{
-		"ls":                            {"$ time sudo ls " + aVolume + " | wc -l\n212\n" + took, 41, false},
-		"of a chat":                     {"maria: time stat -f " + aVolume + "\n" + took, 41, false},
-		"a comma":                       {"$ time stat " + aVolume + "\n" + strings.ReplaceAll(took, ".", ","), 41, false},
-		"time -p":                       {"$ time -p stat " + aVolume + "\nreal 61.20\nuser 0.00\nsys 0.00\n", 61, false},
-		"GNU time":                      {"$ /usr/bin/time ls " + aVolume + "\n0.00user 0.01system 1:01.37elapsed 0%CPU (0avgtext)\n", 61, false},
-		"ended by timeout":              {"# time timeout -s KILL 40 stat " + aVolume + "\nKilled\n" + took, 41, true},
+		"ls":               {"$ time sudo ls " + aVolume + " | wc -l\n212\n" + took, 41, false},
+		"of a chat":        {"maria: time stat -f " + aVolume + "\n" + took, 41, false},
+		"a comma":          {"$ time stat " + aVolume + "\n" + strings.ReplaceAll(took, ".", ","), 41, false},
+		"time -p":          {"$ time -p stat " + aVolume + "\nreal 61.20\nuser 0.00\nsys 0.00\n", 61, false},
+		"GNU time":         {"$ /usr/bin/time ls " + aVolume + "\n0.00user 0.01system 1:01.37elapsed 0%CPU (0avgtext)\n", 61, false},
+		"ended by timeout": {"# time timeout -s KILL 40 stat " + aVolume + "\nKilled\n" + took, 41, true},
+		"said by a probe of a pod": {
+			"E1124 10:00:00.000000    1200 prober.go:107] \"Probe failed\" pod=\"a/b\" output=<\n\t$ time ls " + aVolume + strings.ReplaceAll(took, "\n", "\n\t") +
+				"\n\tstatfs(\"" + aVolume + "\", \n >\n", 0, false,
+		},
 		"fast":                          {"$ time ls " + aVolume + "\n" + strings.Replace(took, "41.", "1.", 1), 0, false},
 		"fast in the end":               {"$ time ls " + aVolume + "\n" + took + "$ time ls " + aVolume + "\n" + strings.Replace(took, "41.", "0.", 1), 0, false},
 		"many names":                    {"$ time ls -l " + aVolume + " | wc -l\n48211\n" + took, 0, false},

@@ -137,10 +137,11 @@ func (x *systemText) readText(name string, in io.Reader) {
 	if len(readers) == 0 {
 		return
 	}
-	number := 0
+	number, quoted := 0, false
 	for line := range bytes.Lines(text) {
 		number++
-		if len(line) > longestLine {
+		// What klog quotes below "output=<" may be of a probe, and so of a pod.
+		if quoted = quoted && line[0] == '\t' || bytes.HasSuffix(bytes.TrimRight(line, "\r\n"), []byte("=<")); quoted || len(line) > longestLine {
 			continue
 		}
 		s := strings.TrimRight(string(line), "\r\n\t ")

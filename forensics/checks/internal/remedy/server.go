@@ -74,7 +74,7 @@ func checkCeph(r forensics.Remedy, shown string) forensics.Remedy {
 // Revive is to check or restore the server or disk of a mount, if nothing more is known about them.
 func Revive(m mounts.Mount) forensics.Remedy {
 	r := forensics.Remedy{
-		Action: ActionRepair, Instruction: "Restore the server of " + shellword.Quote(m.Source) + ", or the network to it",
+		Action: ActionRepair, Instruction: "Restore the server of " + shellword.Quote(cmp.Or(m.Source, m.MountPoint)) + ", or the network to it",
 		Why:  "once the server responds, every waiting call returns by itself and the kubelet continues: nothing needs a restart",
 		Risk: "none",
 	}
