@@ -15,6 +15,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/logline"
 	"github.com/nodeforensics/nodeforensics/internal/pasted"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
@@ -137,11 +138,10 @@ func (x *systemText) readText(name string, in io.Reader) {
 	if len(readers) == 0 {
 		return
 	}
-	number, quoted := 0, false
+	number, quotation := 0, logline.Quotation{}
 	for line := range bytes.Lines(text) {
 		number++
-		// What klog quotes below "output=<" may be of a probe, and so of a pod.
-		if quoted = quoted && line[0] == '\t' || bytes.HasSuffix(bytes.TrimRight(line, "\r\n"), []byte("=<")); quoted || len(line) > longestLine {
+		if quotation.Has(string(line)) || len(line) > longestLine {
 			continue
 		}
 		s := strings.TrimRight(string(line), "\r\n\t ")

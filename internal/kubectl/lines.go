@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/internal/logline"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
@@ -22,7 +23,12 @@ func Lines(text []byte, saved time.Time) (lines, objects, shown []byte) {
 		p.lines[i] = withoutBars(line)
 	}
 	p.measure()
+	var quotation logline.Quotation
 	for i := 0; i < len(p.lines); {
+		if quotation.Has(p.lines[i]) {
+			i++
+			continue
+		}
 		n := p.object(i)
 		if n == 0 {
 			n = p.yamlCondition(i)

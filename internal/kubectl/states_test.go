@@ -23,6 +23,7 @@ func TestStates(t *testing.T) {
 		{"a command that was not answered", "# mount | grep nfs\n", ""},
 		{"a runtime that does not answer", "sh-5.1# timeout 30 ctr -n k8s.io task ls; echo rc=$?\nrc=124\n", runtimeSilent},
 		{"a client that was killed", "# timeout -s KILL 60 docker info\nKilled\n", runtimeSilent},
+		{"what a probe of a pod said", "E1124 10:00:00.000000    1200 prober.go:107] \"Probe failed\" output=<\n\t$ timeout 30 crictl ps\n\t124\n >\n", ""},
 		{"a runtime that answers", "# timeout 10 crictl ps; echo $?\n0\n", ""},
 		{"a client that follows a log", "# timeout 30 docker logs -f shop; echo $?\n124\n", ""},
 		{"a client with no patience", "# timeout 2 crictl ps; echo $?\n124\n", ""},

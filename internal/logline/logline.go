@@ -1,5 +1,6 @@
 // Package logline reads the prefix of a message in a log line, for the packages that search logs for messages and for goroutine dumps.
 // Each of them parses the rest of the prefix itself: one needs the time, the other only the message.
+// It also tells what klog quotes, which may be of a pod.
 package logline
 
 import (
