@@ -50,7 +50,7 @@ func TestADeadOutputStaysWithinTheTimeout(t *testing.T) {
 	if !onNode(t) {
 		return
 	}
-	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{Files: map[string]string{"out/": ""}})
+	server := testfuse.Mount(t, strayDir(t), testfuse.Options{Files: map[string]string{"out/": ""}})
 	server.Hang()
 	const timeout = 8 * time.Second
 	o := finish(t, command(t, "--output-dir", filepath.Join(server.MountPoint(), "out"), "--no-probe", "--timeout", timeout.String()))

@@ -90,6 +90,16 @@ func onNode(t *testing.T) bool {
 	return false
 }
 
+// strayDir is a directory on a node to which a process may still write that the test leaves behind: it is removed after both.
+func strayDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "stray")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func runNode(t *testing.T, dir string) ([]byte, error) {
 	exe, err := os.Executable()
 	if err != nil {

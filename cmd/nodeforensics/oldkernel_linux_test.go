@@ -1,3 +1,5 @@
+//go:build oldkernel
+
 package main
 
 import (
@@ -9,8 +11,6 @@ import (
 // TestOnOldKernel runs the tests of holders, and of each way in which a mount or disk does not answer, without the system calls
 // that an old kernel does not have.
 func TestOnOldKernel(t *testing.T) {
-	program(t, programName) // once for both
-	t.Parallel()
 	testvm.RunTestsOld(t, "-test.run=^TestHolders|^TestAHealthyNode|^TestAKilledServer|^TestAFrozen|^TestAMount|^TestADiskThat|^TestAFileOn|"+
 		"^TestAServer|^TestOneDeadServer|^TestLockedFile|^TestFetchOnOpen|^TestACloseIs")
 }

@@ -246,7 +246,7 @@ func mountLoop(t testing.TB, point string) string {
 			t.Skipf("no %s", tool)
 		}
 	}
-	image := filepath.Join(t.TempDir(), "disk")
+	image := filepath.Join(testfuse.InMemory(t), "disk")
 	if err := os.WriteFile(image, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

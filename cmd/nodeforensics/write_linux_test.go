@@ -119,7 +119,7 @@ func refuseMain(args []string) int {
 // writingToNowhere starts an examination whose report goes to a dead mount, and returns when it is being written.
 func writingToNowhere(t testing.TB) (cmd *exec.Cmd, wait func() outcome, out string) {
 	t.Helper()
-	server := testfuse.Mount(t, t.TempDir(), testfuse.Options{Files: map[string]string{"out/": ""}})
+	server := testfuse.Mount(t, strayDir(t), testfuse.Options{Files: map[string]string{"out/": ""}})
 	server.Hang()
 	out = filepath.Join(server.MountPoint(), "out")
 	cmd = command(t, "--output-dir", out, "--no-probe", "--interval", "0")

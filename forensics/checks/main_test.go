@@ -1,13 +1,13 @@
 package checks
 
 import (
-	"os"
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
+	"github.com/nodeforensics/nodeforensics/internal/testgc"
 )
 
 func TestMain(m *testing.M) {
 	testfuse.Main()
-	os.Exit(m.Run())
+	testgc.Run(m)
 }

@@ -63,19 +63,19 @@ var matrixSystems = map[string]func(t *testing.T) matrixSystem{
 		return matrixSystem{dir: overlayOn(t, upper, overlayOn(t, base)), full: true}
 	},
 	"overlay on ext4": func(t *testing.T) matrixSystem {
-		return matrixSystem{dir: overlayOn(t, imageOf(t, "ext4", t.TempDir()))}
+		return matrixSystem{dir: overlayOn(t, imageOf(t, "ext4", testfuse.InMemory(t)))}
 	},
 	"ext4": func(t *testing.T) matrixSystem {
-		return matrixSystem{dir: imageOf(t, "ext4", t.TempDir()), swap: true, layers: true}
+		return matrixSystem{dir: imageOf(t, "ext4", testfuse.InMemory(t)), swap: true, layers: true}
 	},
 	"ext4 on ext4": func(t *testing.T) matrixSystem {
-		return matrixSystem{dir: imageOf(t, "ext4", imageOf(t, "ext4", t.TempDir())), swap: true, layers: true}
+		return matrixSystem{dir: imageOf(t, "ext4", imageOf(t, "ext4", testfuse.InMemory(t))), swap: true, layers: true}
 	},
 	"xfs": func(t *testing.T) matrixSystem {
-		return matrixSystem{dir: imageOf(t, "xfs", t.TempDir()), swap: true, layers: true}
+		return matrixSystem{dir: imageOf(t, "xfs", testfuse.InMemory(t)), swap: true, layers: true}
 	},
 	"btrfs": func(t *testing.T) matrixSystem {
-		return matrixSystem{dir: imageOf(t, "btrfs", t.TempDir()), swap: true, layers: true}
+		return matrixSystem{dir: imageOf(t, "btrfs", testfuse.InMemory(t)), swap: true, layers: true}
 	},
 	"hung FUSE": func(t *testing.T) matrixSystem {
 		fuse := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
@@ -119,6 +119,7 @@ func TestEveryHolder(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: mount")
 	}
+	t.Parallel()
 	for name, mount := range matrixSystems {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -52,18 +52,29 @@ func newMatcher(words []string, sample []byte) *matcher {
 	for i := range m.shift {
 		m.shift[i] = uint8(max(m.window-block+1, 0))
 	}
-	ends := map[uint32][]candidate{}
-	for _, w := range words {
+	ends := make([]uint32, len(words)) // where the window of each ends
+	for i, w := range words {
 		c := candidate{w, m.place(w, &common)}
-		at := m.enter(c)
-		ends[at] = append(ends[at], c)
+		ends[i], m.words = m.enter(c), append(m.words, c)
+	}
+	m.index(ends)
+	return m
+}
+
+// index puts the words in the order in which their windows end, by a counting sort.
+func (m *matcher) index(ends []uint32) {
+	for _, h := range ends {
+		m.first[h+1]++
 	}
 	for h := range m.shift {
-		m.first[h] = uint16(len(m.words))
-		m.words = append(m.words, ends[uint32(h)]...)
+		m.first[h+1] += m.first[h]
 	}
-	m.first[len(m.shift)] = uint16(len(m.words))
-	return m
+	words, next := make([]candidate, len(m.words)), m.first
+	for i, h := range ends {
+		words[next[h]] = m.words[i]
+		next[h]++
+	}
+	m.words = words
 }
 
 // place chooses the window of a word: the one whose blocks are rarest in the sample, the last block above all, since it

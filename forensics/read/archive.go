@@ -139,12 +139,13 @@ type level struct {
 	prefix string
 	// next is the next regular file, or [io.EOF].
 	next func() (member, error)
+	text *bufio.Reader // of the file that was the last: it ends with the next one
 }
 
 // member is the next one that is no archive; with an error that is not of the whole it has a name.
 func (w *walk) member() (member, error) {
 	for len(w.levels) > 0 {
-		top := w.levels[len(w.levels)-1]
+		top := &w.levels[len(w.levels)-1]
 		m, err := top.next()
 		if errors.Is(err, io.EOF) {
 			w.levels = w.levels[:len(w.levels)-1]
@@ -153,16 +154,16 @@ func (w *walk) member() (member, error) {
 		if m.name = top.prefix + m.name; err != nil {
 			return m, err
 		}
-		buffered := bufio.NewReaderSize(m.text, headSize)
-		m.text = buffered
-		kind := archiveKind(buffered)
+		top.text.Reset(m.text)
+		m.text = top.text
+		kind := archiveKind(top.text)
 		if kind == "" {
 			return m, nil
 		}
 		if len(w.levels) >= maxNesting {
 			return m, errNesting
 		}
-		if err := w.enter(m.name+":", kind, buffered, nil); err != nil {
+		if err := w.enter(m.name+":", kind, top.text, nil); err != nil {
 			return m, memberError{err}
 		}
 	}
@@ -180,7 +181,7 @@ func (w *walk) enter(prefix, kind string, in *bufio.Reader, content Content) err
 	if text != nil {
 		r, at = text, nil
 	}
-	l := level{prefix: prefix}
+	l := level{prefix: prefix, text: bufio.NewReaderSize(nil, headSize)}
 	switch {
 	case kind == "zip" && at != nil && content.Size() > 0:
 		l.next, err = zipMembers(at, content.Size())

@@ -49,7 +49,11 @@ func zipOf(t testing.TB, list ...packed) string {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	for _, f := range list {
-		out, err := w.Create(f.name)
+		header := &zip.FileHeader{Name: f.name}
+		if f.text != "" {
+			header.Method = zip.Deflate
+		}
+		out, err := w.CreateHeader(header)
 		if err == nil {
 			_, err = io.WriteString(out, f.text)
 		}

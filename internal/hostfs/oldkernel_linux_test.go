@@ -1,3 +1,5 @@
+//go:build oldkernel
+
 package hostfs
 
 import (

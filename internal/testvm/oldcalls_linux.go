@@ -29,15 +29,8 @@ var firstNewCall = map[string]uint32{"amd64": 314, "arm64": 274}
 // select ("-test.run=^TestHolders", "-test.skip=^TestRace").
 func RunTestsOld(t *testing.T, flags ...string) {
 	t.Helper()
-	StartTestsOld(t, flags...)()
-}
-
-// StartTestsOld is RunTestsOld that does not wait, which is what it returns does. A test that calls [testing.T.Parallel] in between
-// lets the others go on meanwhile: where they wait, and do not look at the processes of the whole machine.
-func StartTestsOld(t *testing.T, flags ...string) (wait func()) {
-	t.Helper()
 	if os.Getenv(roleEnv) == roleOld {
-		return func() {}
+		return
 	}
 	if raceEnabled {
 		t.Skip("without the new system calls there is no other race")
@@ -46,13 +39,8 @@ func StartTestsOld(t *testing.T, flags ...string) (wait func()) {
 	cmd.Env = append(os.Environ(), roleEnv+"="+roleOld)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	result := make(chan error, 1)
-	go func() { result <- RunOld(cmd) }()
-	return func() {
-		t.Helper()
-		if err := <-result; err != nil {
-			t.Fatalf("%v\n%s", err, &out)
-		}
+	if err := RunOld(cmd); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
 	}
 }
 

@@ -45,7 +45,7 @@ func mountLoop(t testing.TB, bytes int64, mkfs ...string) string {
 			t.Skipf("no %s", tool)
 		}
 	}
-	image, point := filepath.Join(t.TempDir(), "disk"), t.TempDir()
+	image, point := filepath.Join(testfuse.InMemory(t), "disk"), t.TempDir()
 	must(t, os.WriteFile(image, nil, 0o600))
 	must(t, os.Truncate(image, bytes))
 	for _, args := range [][]string{append(append([]string{"mkfs.ext4", "-q", "-F"}, mkfs...), image), {"mount", "-o", "loop", image, point}} {

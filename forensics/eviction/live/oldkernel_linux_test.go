@@ -1,3 +1,5 @@
+//go:build oldkernel
+
 package live
 
 import (

@@ -62,6 +62,7 @@ func TestAccepted(t *testing.T) {
 		"IPv6 loopback": {"[::1]:0", "::1"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits until times are up
 			l, err := net.Listen("tcp", addrs[0])
 			if err != nil {
 				t.Skip(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	mountslive "github.com/nodeforensics/nodeforensics/forensics/mounts/live"
+	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
 
 const (
@@ -256,7 +257,7 @@ func loopMount(t *testing.T, target string) {
 			t.Skip(err)
 		}
 	}
-	image := filepath.Join(t.TempDir(), "image")
+	image := filepath.Join(testfuse.InMemory(t), "image")
 	must(t, os.WriteFile(image, nil, 0o600))
 	must(t, os.Truncate(image, 4<<20))
 	must(t, os.MkdirAll(target, 0o755))

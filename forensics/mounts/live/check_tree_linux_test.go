@@ -77,6 +77,7 @@ func TestCheckBindMounts(t *testing.T) {
 
 // TestCheckSlowServer has a server so slow that asking about each of its directories would take far too long.
 func TestCheckSlowServer(t *testing.T) {
+	t.Parallel() // it waits
 	dir := tempDir(t)
 	files := map[string]string{}
 	for i := range 20 {
@@ -316,6 +317,7 @@ func TestCheckOtherNamespace(t *testing.T) {
 
 // TestCheckMany has 50 dead and 50 healthy mounts, and not the time to wait for them one after the other.
 func TestCheckMany(t *testing.T) {
+	t.Parallel() // it waits
 	const each, hungAfter = 50, 3 * time.Second
 	dir := tempDir(t)
 	var dirs []string

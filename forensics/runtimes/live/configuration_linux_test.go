@@ -50,6 +50,7 @@ func TestFindUnreadStore(t *testing.T) {
 				continue
 			}
 			t.Run(r.Name+" "+how, func(t *testing.T) {
+				t.Parallel()
 				own, root := r.Store.Installs[0], t.TempDir()
 				write(t, filepath.Join(root, own.Root, "x"), "")
 				write(t, filepath.Join(root, "moved/x"), "")

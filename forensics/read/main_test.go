@@ -1,0 +1,9 @@
+package read
+
+import (
+	"testing"
+
+	"github.com/nodeforensics/nodeforensics/internal/testgc"
+)
+
+func TestMain(m *testing.M) { testgc.Run(m) }
