@@ -31,6 +31,8 @@ type mountReader struct {
 	times   int
 	// points says that "uniq -c" counts mount points alone.
 	points bool
+	// long is a target that findmnt has written on a line of its own, with the other columns on the next.
+	long string
 }
 
 // A mountRow is how often a mount stands in one table.
@@ -131,12 +133,22 @@ var mountOptions = pattern.New(`^(?:rw|ro)(?:,\S*)?$`)
 
 // findmnt reads "└─/mnt  10.0.0.5:/export  nfs4  rw,relatime,…": by the heading, or without one the usual columns.
 func (r *mountReader) findmnt(text string) {
+	columns, long := r.columns, r.long
+	if r.long = ""; long != "" && len(strings.Fields(tree.Replace(text))) == len(columns)-1 {
+		text = long + " " + tree.Replace(text)
+	}
 	if text[0] != '/' && !strings.ContainsAny(text[:min(len(text), 16)], "├└│|`") {
 		return
 	}
 	text = strings.TrimSpace(tree.Replace(text))
 	words := strings.Fields(text)
-	columns := r.columns
+	if len(words) == 1 && len(columns) > 1 && columns[0] == "TARGET" && words[0][0] == '/' {
+		r.long = words[0]
+		if r.last == r.number-1 {
+			r.last = r.number // it does not end the table
+		}
+		return
+	}
 	if columns == nil {
 		columns = []string{"TARGET", "SOURCE", "FSTYPE", "OPTIONS"}
 	}

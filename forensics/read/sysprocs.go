@@ -344,7 +344,8 @@ func (x *systemText) addServers(e *forensics.Evidence) {
 				waitedAt := func(t procs.Thread) bool {
 					return waits(t) && t.Device == "" && (t.Path == point || strings.HasPrefix(t.Path, point+"/"))
 				}
-				if !poduid.Path.MatchString(point) && !strings.HasSuffix(point, "/globalmount") && !slices.ContainsFunc(e.Threads, waitedAt) {
+				client := slices.Contains(fuseClients, row.comm()) && path.Clean(row.args[len(row.args)-1]) == point
+				if !client && !poduid.Path.MatchString(point) && !strings.HasSuffix(point, "/globalmount") && !slices.ContainsFunc(e.Threads, waitedAt) {
 					continue
 				}
 				e.Mounts.Mounts = append(e.Mounts.Mounts, mounts.Mount{

@@ -15,7 +15,7 @@ type statusReader struct {
 }
 
 // statusLine is one of the file, or its name.
-var statusLine = pattern.New(`/proc/(\d+)(?:/task/\d+)?/status\b(?:$|[^:]|:(Name|State|SigPnd|ShdPnd):\s+(\S+))|^(?:(Name|State|Pid|SigPnd|ShdPnd)):\s+(\S+)`)
+var statusLine = pattern.New(`/proc/(\d+)(?:/task/\d+)?/status\b(?:$|[^:]|:(Name|State|SigPnd|ShdPnd):\s+(\S+))|^(?:(Name|State|Tgid|Pid|SigPnd|ShdPnd)):\s+(\S+)`)
 
 // sigkillBit is that of SIGKILL in the set of pending signals.
 const sigkillBit = 1 << (9 - 1)
@@ -34,7 +34,7 @@ func (r *statusReader) line(s string, line int) {
 		r.comm, r.blocked = value, false
 	case "State":
 		r.blocked = value == "D"
-	case "Pid":
+	case "Tgid", "Pid":
 		r.pid = atoi(value)
 	default:
 		if set, _ := strconv.ParseUint(value, 16, 64); set&sigkillBit != 0 && r.blocked && r.pid != 0 {
