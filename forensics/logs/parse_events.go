@@ -99,19 +99,20 @@ func (f *folder) reported() {
 				}
 			}
 		}
+		if id := r.pod(); id != "" && r.Kind == kindPodStarted && !r.Time.Before(started[id]) {
+			started[id] = r.Time
+		}
 		switch id := podOf(r.Subject); {
 		case r.Kind == kindSandboxChanged && (changed[id] == nil || r.Time.After(changed[id].Last)):
 			changed[id] = r.Entry.API
 		case id == "":
-		case r.Kind == kindPodStarted && !r.Time.Before(started[id]):
-			started[id] = r.Time
 		case r.Kind == kindPodScheduled && !r.Time.Before(scheduled[id]):
 			scheduled[id] = r.Time
 		}
 	}
 	sortReports(f.reports)
 	for _, r := range f.reports {
-		at, ok := started[podOf(r.Subject)]
+		at, ok := started[r.pod()]
 		if r.Kind == kindPodStarted {
 			f.operations.started(r.Subject)
 		} else if ok && !at.Before(r.Time) && beforeStart[r.Kind] {
@@ -130,8 +131,19 @@ func (f *folder) reported() {
 			r.Entry.API.Count = max(r.Entry.API.Count, again.Count)
 		}
 		f.count(r.file, r.occurrence)
-		f.operations.add(r.file, r.occurrence, f.drop)
+		if r.Kind != noiseBeforeStart {
+			f.operations.add(r.file, r.occurrence, f.drop)
+		}
 	}
+}
+
+// pod identifies the pod of an event. Rows of one file that name no pod are what `kubectl describe pod` prints of one.
+func (r report) pod() string {
+	id, api := podOf(r.Subject), r.Entry.API
+	if id == "" && api.Name == "" && (api.Kind == "Pod" || api.Message == "Node is not ready") {
+		return "\x00" + r.file // no name begins so
+	}
+	return id
 }
 
 // podOf identifies the pod of an event.
@@ -147,6 +159,7 @@ var beforeStart = map[Kind]bool{
 	KindVolumesNotMounted: true, KindSandboxCreateFailed: true, kindCNIAddFailed: true, kindNetworkNotReady: true, KindOperationFailed: true,
 	kindMountFailed: true, kindDeviceMountFailed: true, kindAttachFailed: true, KindCSIDriverMissing: true, KindCSIAborted: true, KindCSIDeadline: true,
 	KindCSIUnavailable: true, KindCSIFailed: true,
+	kindNodeNotReady: true, // a kubelet that reports what it has started reports that the node is ready, too
 }
 
 // times is how often a line says that something happened.

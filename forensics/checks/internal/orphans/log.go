@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
 // LogComplaints is what the kubelet's log says about directories that it cannot remove.
@@ -154,10 +155,18 @@ func (t *LogComplaints) causeOf(uid string) string {
 	return string(list[0].Kind) + " " + cmp.Or(string(list[0].Cause()), list[0].Code)
 }
 
-// mounted says whether the kubelet could not remove a directory of a pod since something is mounted there.
-func (t *LogComplaints) mounted(uid string) bool {
+// mounted says whether the kubelet could not remove a directory of a pod since something is mounted there, or the mount table shows a mount.
+func (t *LogComplaints) mounted(p *forensics.Pass, uid string) bool {
 	list := t.of(uid)
-	return len(list) > 0 && list[0].Cause() == logs.CauseMounted
+	return len(list) > 0 && (list[0].Cause() == logs.CauseMounted || len(mountsOf(p, uid)) > 0)
+}
+
+// mountsOf are the mounts of a pod, below whatever directory the kubelet has.
+func mountsOf(p *forensics.Pass, uid string) []mounts.Mount {
+	return slices.DeleteFunc(slices.Clone(p.Evidence.Mounts.Mounts), func(m mounts.Mount) bool {
+		pod, _ := forensics.PodOf(m.MountPoint)
+		return pod != uid
+	})
 }
 
 // ReportMounted reports the pods that only the log names, and of which something is still mounted.
@@ -195,7 +204,7 @@ func (t *LogComplaints) report(p *forensics.Pass, mounted bool) {
 	}
 	for _, uid := range named {
 		state, why := p.Model.PodState(uid)
-		if t.shown[uid] || t.mounted(uid) != mounted || state == forensics.PodLive || len(p.Model.PodMounts(uid)) > 0 && state.Orphaned() != "" {
+		if t.shown[uid] || t.mounted(p, uid) != mounted || state == forensics.PodLive || len(p.Model.PodMounts(uid)) > 0 && state.Orphaned() != "" {
 			continue
 		}
 		list := t.of(uid)
@@ -207,9 +216,12 @@ func (t *LogComplaints) report(p *forensics.Pass, mounted bool) {
 			Refs:          logview.EventRefs(list...), Remedies: []forensics.Remedy{lookWithoutDir(p, uid)},
 		}
 		if e := list[0]; e.Path != "" {
-			if mounts := p.Model.Host().At(e.Path); len(mounts) > 0 {
-				f.Because = []forensics.Entity{forensics.MountEntity(mounts[len(mounts)-1].ID)}
+			if list := p.Model.Host().At(e.Path); len(list) > 0 {
+				f.Because = []forensics.Entity{forensics.MountEntity(list[len(list)-1].ID)}
 			}
+		}
+		for _, m := range mountsOf(p, uid) {
+			f.Because = findings.Union(f.Because, []forensics.Entity{forensics.MountEntity(m.ID)})
 		}
 		type key struct {
 			cause, reason string
