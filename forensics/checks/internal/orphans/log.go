@@ -28,11 +28,13 @@ type LogComplaints struct {
 	firsts []string
 	shown  map[string]bool
 	byPod  map[string][]logs.Event
+	// mounts are those of each pod, below whatever directory the kubelet has.
+	mounts map[string][]mounts.Mount
 }
 
 // InLog are the complaints of the sync loop's last rounds.
 func InLog(p *forensics.Pass) *LogComplaints {
-	t := LogComplaints{shown: map[string]bool{}, byPod: map[string][]logs.Event{}}
+	t := LogComplaints{shown: map[string]bool{}, byPod: map[string][]logs.Event{}, mounts: map[string][]mounts.Mount{}}
 	for _, e := range logview.Events(p, logs.KindOrphan, logs.KindOrphanDetail, logs.KindOrphanRemoveFailed, logs.KindOrphanCleanupFailed) {
 		last := logview.Last([]logs.Event{e})
 		if !logview.Within(last, loopEnd(p), logview.EveryRound) || cleaned(p, e) {
@@ -49,6 +51,13 @@ func InLog(p *forensics.Pass) *LogComplaints {
 		t.byPod[e.PodUID] = append(t.byPod[e.PodUID], e)
 	}
 	t.firsts = findings.Union(nil, t.firsts)
+	if len(t.events) > 0 {
+		for _, m := range p.Evidence.Mounts.Mounts {
+			if uid, _ := forensics.PodOf(m.MountPoint); uid != "" {
+				t.mounts[uid] = append(t.mounts[uid], m)
+			}
+		}
+	}
 	return &t
 }
 
@@ -156,17 +165,9 @@ func (t *LogComplaints) causeOf(uid string) string {
 }
 
 // mounted says whether the kubelet could not remove a directory of a pod since something is mounted there, or the mount table shows a mount.
-func (t *LogComplaints) mounted(p *forensics.Pass, uid string) bool {
+func (t *LogComplaints) mounted(uid string) bool {
 	list := t.of(uid)
-	return len(list) > 0 && (list[0].Cause() == logs.CauseMounted || len(mountsOf(p, uid)) > 0)
-}
-
-// mountsOf are the mounts of a pod, below whatever directory the kubelet has.
-func mountsOf(p *forensics.Pass, uid string) []mounts.Mount {
-	return slices.DeleteFunc(slices.Clone(p.Evidence.Mounts.Mounts), func(m mounts.Mount) bool {
-		pod, _ := forensics.PodOf(m.MountPoint)
-		return pod != uid
-	})
+	return len(list) > 0 && (list[0].Cause() == logs.CauseMounted || len(t.mounts[uid]) > 0)
 }
 
 // ReportMounted reports the pods that only the log names, and of which something is still mounted.
@@ -204,7 +205,7 @@ func (t *LogComplaints) report(p *forensics.Pass, mounted bool) {
 	}
 	for _, uid := range named {
 		state, why := p.Model.PodState(uid)
-		if t.shown[uid] || t.mounted(p, uid) != mounted || state == forensics.PodLive || len(p.Model.PodMounts(uid)) > 0 && state.Orphaned() != "" {
+		if t.shown[uid] || t.mounted(uid) != mounted || state == forensics.PodLive || len(p.Model.PodMounts(uid)) > 0 && state.Orphaned() != "" {
 			continue
 		}
 		list := t.of(uid)
@@ -220,7 +221,7 @@ func (t *LogComplaints) report(p *forensics.Pass, mounted bool) {
 				f.Because = []forensics.Entity{forensics.MountEntity(list[len(list)-1].ID)}
 			}
 		}
-		for _, m := range mountsOf(p, uid) {
+		for _, m := range t.mounts[uid] {
 			f.Because = findings.Union(f.Because, []forensics.Entity{forensics.MountEntity(m.ID)})
 		}
 		type key struct {
