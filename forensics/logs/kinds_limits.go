@@ -176,6 +176,8 @@ func limitMessages() []message {
 				{has: "failed to get summary stats", fill: trouble},
 				{has: "failed to get rootFs info", fill: trouble},
 				{has: "failed to get imageFs info", fill: trouble},
+				{has: "failed to get root cgroup stats", fill: trouble}, // in the answer of /stats/summary, too
+				{has: "system container ", err: " not found in metrics", fill: trouble},
 				{has: "ailed to get device for dir", err: " in cached partitions map", fill: trouble},
 				{start: "Failed to scrape node", err: "500 Internal Server Error", fill: trouble}, // metrics-server, to which the kubelet answers that
 				{has: "unable to fetch metrics from Kubelet ", err: "500 Internal Server Error", fill: trouble},

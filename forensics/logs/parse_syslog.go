@@ -216,7 +216,7 @@ func (p *lineParser) kernelClock(e *entry, message string) string {
 // numbered reads what begins with a digit: a container's log, a time of RFC 3339 or of journalctl -o short-unix, or a
 // record of /dev/kmsg.
 func (p *lineParser) numbered(e *entry, s *shape, text string) (string, bool) {
-	if t, end, zoned := p.rfc3339(text); end > 0 && end < len(text) && text[end] == ' ' {
+	if t, end, zoned := p.rfc3339(text); end > 0 && end < len(text) && (text[end] == ' ' || text[end] == '\t') { // the TAB of a table of Loki
 		return p.stamped(e, s, text, t, end, zoned)
 	}
 	if _, _, _, _, end, ok := clock(text); ok && end < len(text) && text[end] == ' ' { // somebody has cut off the date

@@ -1,0 +1,62 @@
+package kubectl
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
+)
+
+var (
+	messageKey  = pattern.New(`^\s*[Mm]essage:\s+['"]?(\S.*?)['"]?\s*$`)
+	fragmentKey = pattern.New(`^\s*(?:- )?([A-Za-z]+(?: Timestamp)?):\s+['"]?([^\s'"].*?)['"]?\s*$`)
+)
+
+// ofFragment is how many lines of an event stand before or behind its message, and reporters are those whose events are read.
+const ofFragment = 14
+
+var reporters = []string{"kubelet", "attachdetach-controller", "default-scheduler"}
+
+// fragment takes the message of one event of which somebody has copied a few keys, from YAML or from "kubectl describe event".
+func (p *page) fragment(i int) int {
+	m := messageKey.FindStringSubmatch(p.lines[i])
+	if m == nil || len(p.lines[i]) > maxRow {
+		return 0
+	}
+	e := Event{Type: "Warning", Message: m[1], Count: 1}
+	for _, step := range []int{-1, 1} {
+		for at := i + step; at >= 0 && at < len(p.lines) && step*(at-i) <= ofFragment && strings.TrimSpace(p.lines[at]) != ""; at += step {
+			if key := fragmentKey.FindStringSubmatch(p.lines[at]); key != nil {
+				e.set(strings.ToLower(strings.ReplaceAll(key[1], " ", "")), key[2])
+			}
+		}
+	}
+	if !slices.Contains(reporters, e.Component) || !strings.HasPrefix(e.Reason, "Failed") || e.Type != "Warning" {
+		return 0
+	}
+	if e.First.IsZero() || e.First.After(e.Last) {
+		e.First = e.Last
+	}
+	p.events = append(p.events, found{e, i, -1, ""})
+	p.lines[i] = ""
+	return 1
+}
+
+// set takes over the value of a key, the first one there is.
+func (e *Event) set(key, value string) {
+	text, at := map[string]*string{"reason": &e.Reason, "component": &e.Component, "host": &e.Host, "reportingcomponent": &e.Component}[key], moment{}
+	switch {
+	case text != nil && *text == "":
+		*text = value
+	case key == "type":
+		e.Type = value
+	case key == "count":
+		e.Count, _ = strconv.ParseInt(value, 10, 64)
+		e.Count = max(e.Count, 1)
+	case key == "firsttimestamp" && at.UnmarshalJSON([]byte(value)) == nil:
+		e.First = at.Time
+	case key == "lasttimestamp" && at.UnmarshalJSON([]byte(value)) == nil:
+		e.Last = at.Time
+	}
+}
