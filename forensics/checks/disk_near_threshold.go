@@ -15,7 +15,8 @@ import (
 var diskNearThreshold = forensics.Check{
 	ID:    "disk-near-threshold",
 	Title: "A disk is near an eviction threshold, or an eviction setting is wrong",
-	Doc: `Less than 5 % of the capacity is left above an eviction threshold (information), or less than 2 % (warning). See
+	Doc: `Less than 5 % of the capacity is left above an eviction threshold (information), or less than 2 % (warning). It is a warning, too, if
+eviction comes before image garbage collection, so that nothing frees space until then. See
 disk-pressure for the source of thresholds and figures.
 
 The check also reports wrong eviction settings:
@@ -61,7 +62,7 @@ func nearFinding(p *forensics.Pass, f eviction.FileSystem, r eviction.Reach) for
 	}
 	found.Confidence, found.ConfidenceWhy = diskview.Figures(f)
 	found.ConfidenceWhy += "; the thresholds are those of the kubelet's configuration"
-	if r.Left() < nearWarning {
+	if r.Left() < nearWarning || evictsFirst(d, r) {
 		found.Severity = forensics.Warning
 	}
 	if d.Assumed != "" {
@@ -73,6 +74,12 @@ func nearFinding(p *forensics.Pass, f eviction.FileSystem, r eviction.Reach) for
 		}
 	}
 	return found
+}
+
+// evictsFirst says whether a hard threshold is met before image garbage collection frees any space: nothing stops a disk that fills.
+func evictsFirst(d *eviction.Index, r eviction.Reach) bool {
+	gc, t := d.ImageGC, r.Threshold
+	return t.Hard() && t.Percent > 0 && !t.Inodes() && gc.Disabled == "" && float64(gc.HighPercent) > 100-t.Percent
 }
 
 func settingsFinding(p *forensics.Pass, problem eviction.Problem) forensics.Finding {

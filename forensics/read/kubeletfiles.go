@@ -25,6 +25,7 @@ var (
 	configLine = pattern.New(`(?m)^(?:apiVersion: kubelet\.config\.k8s\.io/|kind: KubeletConfiguration\s*$)`)
 	// thresholdsOnly are the thresholds that grep or yq prints of such a file.
 	thresholdsOnly = pattern.New(`(?m)(?:^[ \t]*evictionHard:|[#$>] .*\byq\b.*\bevictionHard\b.*)[ \t]*\n((?:[ \t]*(?:nodefs|imagefs|memory|pid|containerfs|allocatableMemory)\.\w+:[ \t]*\S+[ \t]*(?:\n|$))+)`)
+	imageGCOnly    = pattern.New(`(?m)^[ \t]*(imageGC(?:High|Low)ThresholdPercent):[ \t]*(\d+)[ \t]*$`)
 	otherKind      = pattern.New(`(?m)^kind:`)
 	metricsOf      = pattern.New(`(?m)^kubelet_\w+[{ ]`)
 )
@@ -149,7 +150,11 @@ func (x *systemText) kubeletIn(name string, text []byte) {
 		// Less than nodefs may be a part of them, and what has a kind is of something else.
 		if m := thresholdsOnly.FindSubmatch(text); m != nil && bytes.Contains(m[1], []byte("nodefs.available:")) && !otherKind.Match(text) {
 			block := bytes.ReplaceAll(bytes.TrimSpace(bytes.ReplaceAll(m[1], []byte(" "), nil)), []byte("\n"), []byte("\n  "))
-			_, _ = x.addKubelet(name, append([]byte("kind: KubeletConfiguration\nevictionHard:\n  "), bytes.ReplaceAll(block, []byte(":"), []byte(": "))...))
+			config := append([]byte("kind: KubeletConfiguration\nevictionHard:\n  "), bytes.ReplaceAll(block, []byte(":"), []byte(": "))...)
+			for _, gc := range imageGCOnly.FindAllStringSubmatch(string(text), -1) {
+				config = fmt.Appendf(config, "\n%s: %s", gc[1], gc[2])
+			}
+			_, _ = x.addKubelet(name, config)
 		}
 		return
 	}

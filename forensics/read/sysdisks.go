@@ -123,15 +123,22 @@ func (x *systemText) places() []eviction.Place {
 	return list
 }
 
-// certain are the file systems of a state that are past a threshold or far from all: df rounds what it prints.
-func certain(s *eviction.State) []eviction.FileSystem {
+// rounding is by how much a figure of df may be wrong, in percent of the capacity.
+const rounding = 1
+
+// certain are the file systems of a state that are past a threshold, surely near one, or far from all: df rounds what it prints. Near is
+// judged by thresholds that are known alone.
+func certain(s *eviction.State, known bool) []eviction.FileSystem {
 	index := s.Index()
 	return slices.DeleteFunc(slices.Clone(s.FileSystems), func(f eviction.FileSystem) bool {
 		if _, full := f.Full(); full {
 			return false
 		}
 		list := index.Reaches(f.Device)
-		return len(list) > 0 && !list[0].Met && list[0].Left() < eviction.Near
+		if len(list) == 0 || list[0].Met || list[0].Left() >= eviction.Near {
+			return false
+		}
+		return !known || list[0].Left() < rounding || list[0].Left() > eviction.Near-rounding
 	})
 }
 

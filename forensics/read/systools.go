@@ -343,7 +343,7 @@ func (x *systemText) state(e *forensics.Evidence) *eviction.State {
 			s.FileSystems = append(s.FileSystems, x.disks[at].FileSystem)
 		}
 	}
-	if s.FileSystems = certain(s); len(s.FileSystems) == 0 && x.config == nil {
+	if s.FileSystems = certain(s, x.config != nil); len(s.FileSystems) == 0 && x.config == nil {
 		return nil
 	}
 	return s
