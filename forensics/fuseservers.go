@@ -49,6 +49,10 @@ type FUSENamed struct {
 	// Source says that it names its source, and not a mount point; Own that the mount point is in the process's own mount namespace.
 	Source bool `json:"source,omitempty"`
 	Own    bool `json:"own_mount_point,omitempty"`
+	// Started is the volume that the command line names beside the mount point, if a saved text shows that the mount there is of another one:
+	// Shows. A live run has neither: the kernel tells it which process serves which mount.
+	Started string `json:"started_for,omitempty"`
+	Shows   string `json:"shows,omitempty"`
 }
 
 // judgeServers finds the server of each FUSE file system.

@@ -26,7 +26,9 @@ Seen with clients that are started once for each volume and got the wrong one.
 
 Other directories of a pod do not count, because command lines also name the places of caches and credentials. A directory does not
 count either if the server has it open or if it is the source of the mount, as with file systems that show another one. Guessed
-servers are not judged.`,
+servers are not judged.
+
+In a saved text, a command line and a mount table, or the ".config" of JuiceFS, may show the same.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceHolders}, {forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
@@ -44,7 +46,24 @@ servers are not judged.`,
 				p.Report(fsview.OfTheHost(p, f, s))
 			}
 		}
+		for _, n := range mountuse.Of(p).FUSE.Named {
+			if n.Started != "" {
+				p.Report(mismatchFinding(p, n))
+			}
+		}
 	},
+}
+
+// mismatchFinding is about what a saved text shows.
+func mismatchFinding(p *forensics.Pass, n forensics.FUSENamed) forensics.Finding {
+	_, point := fsview.FuseName(p, n.Device)
+	return forensics.Finding{
+		Severity: forensics.Warning, Subject: findings.ProcessEntity(n.PID), Confidence: forensics.Likely, Pods: p.Model.PodsOf(n.Device),
+		ConfidenceWhy: "the text shows both; whether the process serves this mount, the kernel would tell",
+		Title:         fmt.Sprintf("%s was started for %s, but its mount shows %s", findings.ProcessTitle(p, n.PID), n.Started, n.Shows),
+		Detail: fmt.Sprintf("The command line of the process names %s with %s, and what is mounted there is %s. Pods may read and write a volume that is not theirs. "+
+			"Compare the command line with the volumes of the pods before you unmount anything.", point, n.Started, n.Shows),
+	}
 }
 
 // startedElsewhere returns the mount point that a command line names and the server does not serve: that of another

@@ -3,6 +3,7 @@ package read
 import (
 	"bytes"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -31,6 +32,8 @@ type mountReader struct {
 	times   int
 	// points says that "uniq -c" counts mount points alone.
 	points bool
+	// target is the mount point that the command names, where its columns do not have it.
+	target string
 	// long is a target that findmnt has written on a line of its own, with the other columns on the next.
 	long string
 }
@@ -57,6 +60,7 @@ var (
 	several = pattern.New(`\b(?:nsenter|xargs|ssh|pdsh|clush|ansible|exec|parallel)\b|;\s*do\b|/proc/\S*[*$\[{]|\s(?:-N|--task|-A)\b`)
 	// "findmnt -rno TARGET,SOURCE,FSTYPE", which prints no heading
 	findmntCommand = pattern.New(`\bfindmnt\s(?:.*\s)?-\w*o[ =]?([A-Z-]+(?:,[A-Z-]+)+)\b`)
+	findmntTarget  = pattern.New(`\s(/\S+)\s*$`)
 	// countedPoints is a command that takes the mount points of a table and counts them: "awk '{print $5}' /proc/self/mountinfo | sort | uniq -c".
 	countedPoints = pattern.New(`(?:mountinfo\b.*(?:\$5\b|-f ?5\b)|(?:\$5\b|-f ?5\b).*mountinfo\b|(?:/mounts|/mtab)\b.*(?:\$2\b|-f ?2\b)|(?:\$2\b|-f ?2\b).*(?:/mounts|/mtab)\b|\bmount\b.*\|.*(?:\$3\b|-f ?3\b)|\bfindmnt\b.*\bTARGET\b).*\|\s*uniq -\w*c`)
 	countedPoint  = pattern.New(`^\s*(\d{1,7})\s+(/\S+)$`)
@@ -82,8 +86,15 @@ func (r *mountReader) line(s string, number int) {
 	}
 	r.points = countedPoints.MatchString(text) && !several.MatchString(text)
 	if m := findmntCommand.FindStringSubmatch(text); m != nil {
-		r.columns = strings.Split(strings.ToUpper(m[1]), ",")
+		r.columns, r.target = strings.Split(strings.ToUpper(m[1]), ","), ""
+		if t := findmntTarget.FindStringSubmatch(text); t != nil && !slices.Contains(r.columns, "TARGET") {
+			r.target = t[1]
+		}
 		return
+	}
+	if words := strings.Fields(text); r.target != "" && len(words) == len(r.columns) && words[0] != r.columns[0] {
+		text = r.target + " " + text
+		r.columns, r.target = append([]string{"TARGET"}, r.columns...), ""
 	}
 	if m := lsofWarning.FindStringSubmatch(text); m != nil { // which it writes of any mount that it may not ask
 		r.add(mounts.Mount{MountPoint: m[2], FSType: m[1]})

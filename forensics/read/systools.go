@@ -54,6 +54,7 @@ type systemText struct {
 	searched map[string]string
 	searches []tableSearch // of mounts
 	lazy     lazyUnmounts
+	served   fuseVolumes
 	// seen are the sorts of output that were found, by source, with the name of the first text.
 	seen map[string]string
 }
@@ -76,6 +77,7 @@ func (x *systemText) take(y *systemText) {
 	x.zombies.take(y.zombies)
 	x.tables, x.searches = append(x.tables, y.tables...), append(x.searches, y.searches...)
 	x.lazy.take(y.lazy)
+	x.served.take(y.served)
 	if y.goroutines > 0 {
 		x.goroutines = y.goroutines
 	}
@@ -127,6 +129,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{calls, []string{"stat", "AT_FDCWD", "getdents", "access(", "chdir(", "readlink("}},
 		{&statusReader{processReader: processReader{to: x, name: name}}, []string{"State:"}},
 		{&detachedReader{to: x, name: name}, []string{"umount"}},
+		{&servedReader{to: x, name: name}, []string{"geesefs", "goofys", "gcsfuse", "glusterfs", "juicefs"}},
 		{&metricReader{to: x, name: name}, []string{goroutineMetric}},
 		{&freezerReader{to: x, name: name}, []string{"FROZEN"}},
 		{&errorReader{to: x, name: name}, []string{"tale ", "endpoint", "ost is down", "nput/output", "\xc3", "\xd0", "\xe3", "\xe4", "\xe5", "\xe6", "\xe7", "\xe8", "\xe9", "icht verbunden", "eraltet"}},
@@ -219,6 +222,7 @@ func (x *systemText) addTo(e *forensics.Evidence) {
 	x.addFiles(e)
 	x.addLeaks(e)
 	x.addDetached(e)
+	x.addServed(e)
 	if k := x.stopped(); e.Kubelet == nil && k != nil {
 		e.Kubelet = k
 	}
