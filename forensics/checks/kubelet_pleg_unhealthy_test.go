@@ -19,6 +19,11 @@ func kubeletPlegUnhealthyInLogs() []scenario {
 			want: []string{"critical subsystem pleg"}, says: "since 2026-11-20 10:08:18 UTC",
 		},
 		{
+			name: "only the node's condition says so", base: wellNode,
+			change: tells(numbered(event("node-not-ready", 1, "10:05:00", "10:12:28", logs.Subject{Reason: "PLEG is not healthy: pleg was last seen active 4m10s ago; threshold is 3m0s"}), 250)),
+			want:   []string{"critical subsystem pleg"}, says: "no relist since 2026-11-20 10:08:18 UTC",
+		},
+		{
 			name: "it cannot list", base: wellNode, change: tells(event(logs.KindPLEGRelistFailed, 2, "10:09:00", "10:11:00", code(logs.Subject{Reason: "rpc error"}, "DeadlineExceeded"))),
 			want: []string{"warning subsystem pleg"},
 		},
