@@ -26,7 +26,7 @@ func imageGcFailingInLogs() []scenario {
 		{
 			name: "a threshold that the log shows far below the default", base: wellNode,
 			change: tells(event("image-gc", 3, "09:50:00", "10:10:00", logs.Subject{Reason: "2"}), event(logs.KindImageGCFailed, 4, "09:50:00", "10:10:00", logs.Subject{Reason: "attempted to free 9 bytes, but only found 0 bytes eligible to free"})),
-			want: []string{"warning subsystem image-gc"}, says: "Image garbage collection starts at 2 % disk usage (imageGCHighThresholdPercent: 2) and fails",
+			want:   []string{"warning subsystem image-gc"}, says: "Image garbage collection starts at 2 % disk usage (imageGCHighThresholdPercent: 2) and fails",
 		},
 		{name: "once at the start", base: wellNode, change: tells(event(logs.KindImageGCFailed, 1, "10:11:00", "10:11:00", logs.Subject{Code: "once"})), outcome: clean},
 		{name: "it is over", base: wellNode, change: tells(event(logs.KindImageGCFailed, 4, "09:31:30", "09:50:00", logs.Subject{})), outcome: clean},
