@@ -193,10 +193,11 @@ func csiInLog(p *forensics.Pass) []csiTrouble {
 
 // asksAgain says whether calls of a volume fail again and again: the kubelet asks again after an Aborted call, and waits 4 s from the fourth
 // failure on. What a driver itself logs can also be the call of a controller, which is repeated while the first one still works. Of a few
-// lines, the refusal of a call of the kubelet is enough, which has waited for the one before for two minutes.
+// lines, the refusal of a call of the kubelet is enough, which has waited for the one before for two minutes, or two refusals that far apart.
 func asksAgain(p *forensics.Pass, e logs.Event) bool {
 	if ofDriver(e) {
-		return e.Count >= logview.FewFailures || (e.Max >= csiTimeoutSeconds || e.Code == "Internal" && e.Count > 1) && logview.Picked(p, e.Last)
+		apart := e.Kind == logs.KindCSIAborted && e.Count > 1 && logview.Between(e.First, e.Last) >= csiTimeoutSeconds
+		return e.Count >= logview.FewFailures || apart || (e.Max >= csiTimeoutSeconds || e.Code == "Internal" && e.Count > 1) && logview.Picked(p, e.Last)
 	}
 	return e.Kind == logs.KindCSIAborted || e.Count > 1 || e.Number >= 4
 }
