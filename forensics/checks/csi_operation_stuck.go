@@ -196,8 +196,8 @@ func csiInLog(p *forensics.Pass) []csiTrouble {
 // lines, the refusal of a call of the kubelet is enough, which has waited for the one before for two minutes, or two refusals that far apart.
 func asksAgain(p *forensics.Pass, e logs.Event) bool {
 	if ofDriver(e) {
-		apart := e.Kind == logs.KindCSIAborted && e.Count > 1 && logview.Between(e.First, e.Last) >= csiTimeoutSeconds
-		return e.Count >= logview.FewFailures || apart || (e.Max >= csiTimeoutSeconds || e.Code == "Internal" && e.Count > 1) && logview.Picked(p, e.Last)
+		distant := e.Kind == logs.KindCSIAborted && e.Count > 1 && logview.Between(e.First, e.Last) >= csiTimeoutSeconds
+		return e.Count >= logview.FewFailures || distant || (e.Max >= csiTimeoutSeconds || e.Code == "Internal" && e.Count > 1) && logview.Picked(p, e.Last)
 	}
 	return e.Kind == logs.KindCSIAborted || e.Count > 1 || e.Number >= 4
 }

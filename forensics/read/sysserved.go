@@ -129,60 +129,83 @@ func subdirectory(args []string, _ int) string {
 	return ""
 }
 
+// A servedMount is a mount and the client whose command line names it, by which argument.
+type servedMount struct {
+	mounts.Mount
+	client procs.Process
+	at     int
+}
+
 // addServed adds the FUSE clients whose command lines name another volume than the one that is mounted, by what the same text says.
 func (x *systemText) addServed(e *forensics.Evidence) {
-	for _, c := range x.served.clients {
-		for _, m := range e.Mounts.Mounts {
-			point := pointOf(c, m)
-			if point < 1 {
-				continue
-			}
-			started, shows := x.mismatch(c, point, m)
-			if started == "" && c.Comm == "juicefs" {
-				started, shows = x.swapped(e, c, m)
-			}
-			if started == "" {
-				continue
-			}
-			if e.MountUse == nil {
-				e.MountUse = &forensics.MountUse{}
-			}
-			e.MountUse.FUSE.Named = append(e.MountUse.FUSE.Named, forensics.FUSENamed{PID: c.PID, Device: m.Device, Started: started, Shows: shows})
-			if !slices.ContainsFunc(e.Processes, func(p procs.Process) bool { return p.PID == c.PID }) {
-				e.Processes = append(e.Processes, c)
-			}
+	list, sources := x.servedMounts(e.Mounts.Mounts), map[string][]servedMount{}
+	for _, m := range list {
+		sources[m.Source] = append(sources[m.Source], m)
+	}
+	for _, m := range list {
+		started, shows := x.mismatch(m)
+		if started == "" && m.client.Comm == "juicefs" {
+			started, shows = swapped(m, sources[m.Source])
+		}
+		if started == "" {
+			continue
+		}
+		if e.MountUse == nil {
+			e.MountUse = &forensics.MountUse{}
+		}
+		e.MountUse.FUSE.Named = append(e.MountUse.FUSE.Named, forensics.FUSENamed{PID: m.client.PID, Device: m.Device, Started: started, Shows: shows})
+		if !slices.ContainsFunc(e.Processes, func(p procs.Process) bool { return p.PID == m.client.PID }) {
+			e.Processes = append(e.Processes, m.client)
 		}
 	}
 }
 
-// pointOf is which argument of a client is the mount point, 0 where none is. A pod has its volume at another path, by the same name.
-func pointOf(c procs.Process, m mounts.Mount) int {
-	return max(0, slices.IndexFunc(c.Command, func(a string) bool {
-		return m.Class == mounts.ClassFUSE && (a == m.MountPoint || strings.HasPrefix(a, "/") && ofVolume(path.Base(a)) && path.Base(a) == path.Base(m.MountPoint))
-	}))
+// servedMounts finds the mount of each client. A pod has its volume at another path, by the same name.
+func (x *systemText) servedMounts(list []mounts.Mount) []servedMount {
+	at := map[string]mounts.Mount{}
+	for _, m := range list {
+		if m.Class == mounts.ClassFUSE {
+			at[m.MountPoint] = m
+			if name := path.Base(m.MountPoint); ofVolume(name) {
+				at[name] = m
+			}
+		}
+	}
+	var found []servedMount
+	for _, c := range x.served.clients {
+		for i, a := range c.Command[1:] {
+			m, ok := at[a]
+			if !ok && strings.HasPrefix(a, "/") {
+				m, ok = at[path.Base(a)]
+			}
+			if ok {
+				found = append(found, servedMount{m, c, i + 1})
+				break
+			}
+		}
+	}
+	return found
 }
 
 // swapped finds a mount with the name of the file system that another client was started for: its mount point has that name, this one has not,
 // and both have metadata of their own.
-func (x *systemText) swapped(e *forensics.Evidence, c procs.Process, m mounts.Mount) (started, shows string) {
+func swapped(m servedMount, sameSource []servedMount) (started, shows string) {
 	_, name, _ := strings.Cut(m.Source, ":")
 	if name == "" || strings.Contains(m.MountPoint, name) {
 		return "", ""
 	}
-	for _, other := range x.served.clients {
-		for _, n := range e.Mounts.Mounts {
-			at := pointOf(other, n)
-			if at > 1 && other.PID != c.PID && n.Source == m.Source && strings.Contains(n.MountPoint, name) && other.Command[at-1] != c.Command[pointOf(c, m)-1] {
-				return path.Base(m.MountPoint), name
-			}
+	for _, other := range sameSource {
+		if strings.Contains(other.MountPoint, name) && other.client.Command[other.at-1] != m.client.Command[m.at-1] {
+			return path.Base(m.MountPoint), name
 		}
 	}
 	return "", ""
 }
 
 // mismatch is what a client was started for and what its mount shows; "" where both are the same, or one is unknown.
-func (x *systemText) mismatch(c procs.Process, point int, m mounts.Mount) (started, shows string) {
-	started = startedFor[c.Comm](c.Command, point)
+func (x *systemText) mismatch(m servedMount) (started, shows string) {
+	c := m.client
+	started = startedFor[c.Comm](c.Command, m.at)
 	config := x.served.configs[path.Base(m.MountPoint)]
 	switch c.Comm {
 	case "juicefs":

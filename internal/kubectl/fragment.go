@@ -1,6 +1,7 @@
 package kubectl
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,10 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
-var (
-	messageKey  = pattern.New(`^\s*[Mm]essage:\s+['"]?(\S.*?)['"]?\s*$`)
-	fragmentKey = pattern.New(`^\s*(?:- )?([A-Za-z]+(?: Timestamp)?):\s+['"]?([^\s'"].*?)['"]?\s*$`)
-)
+var messageKey = pattern.New(`^\s*[Mm]essage:\s+['"]?(\S.*?)['"]?\s*$`)
 
 // ofFragment is how many lines of an event stand before or behind its message, and reporters are those whose events are read.
 const ofFragment = 14
@@ -27,8 +25,8 @@ func (p *page) fragment(i int) int {
 	e := Event{Type: "Warning", Message: m[1], Count: 1}
 	for _, step := range []int{-1, 1} {
 		for at := i + step; at >= 0 && at < len(p.lines) && step*(at-i) <= ofFragment && strings.TrimSpace(p.lines[at]) != ""; at += step {
-			if key := fragmentKey.FindStringSubmatch(p.lines[at]); key != nil {
-				e.set(strings.ToLower(strings.ReplaceAll(key[1], " ", "")), key[2])
+			if key, value, ok := strings.Cut(p.lines[at], ": "); ok && len(key) < 40 {
+				e.set(strings.ToLower(strings.ReplaceAll(key, " ", "")), strings.Trim(value, ` "'`))
 			}
 		}
 	}
@@ -45,18 +43,24 @@ func (p *page) fragment(i int) int {
 
 // set takes over the value of a key, the first one there is.
 func (e *Event) set(key, value string) {
-	text, at := map[string]*string{"reason": &e.Reason, "component": &e.Component, "host": &e.Host, "reportingcomponent": &e.Component}[key], moment{}
-	switch {
-	case text != nil && *text == "":
-		*text = value
-	case key == "type":
+	var at moment
+	switch key {
+	case "reason":
+		e.Reason = cmp.Or(e.Reason, value)
+	case "component", "reportingcomponent":
+		e.Component = cmp.Or(e.Component, value)
+	case "host":
+		e.Host = cmp.Or(e.Host, value)
+	case "type":
 		e.Type = value
-	case key == "count":
+	case "count":
 		e.Count, _ = strconv.ParseInt(value, 10, 64)
 		e.Count = max(e.Count, 1)
-	case key == "firsttimestamp" && at.UnmarshalJSON([]byte(value)) == nil:
+	case "firsttimestamp":
+		_ = at.UnmarshalJSON([]byte(value)) // zero where it is none
 		e.First = at.Time
-	case key == "lasttimestamp" && at.UnmarshalJSON([]byte(value)) == nil:
+	case "lasttimestamp":
+		_ = at.UnmarshalJSON([]byte(value))
 		e.Last = at.Time
 	}
 }

@@ -118,6 +118,7 @@ type page struct {
 	unit      string      // the service whose status is shown
 	failed    int         // texts that were no YAML
 	well      []string    // resources that conditions say the node has enough of
+	date      *time.Time  // what date(1) printed; nil until somebody wants to know
 }
 
 // found is an event at a line; described is the index of what was described there, -1 where that is nothing. One that stands for a

@@ -66,16 +66,17 @@ func (p *page) endOfCertificate(i int) int {
 
 // today is what date(1) printed, zero if nobody has asked it.
 func (p *page) today() time.Time {
+	if p.date != nil {
+		return *p.date
+	}
+	p.date = new(time.Time)
 	for i, line := range p.lines[:len(p.lines)-1] {
-		m := dateOf.FindStringSubmatch(p.lines[i+1])
-		if m == nil || !dateCommand.MatchString(line) {
-			continue
-		}
-		if t, err := time.Parse("Jan _2 15:04:05 MST 2006", m[1]); err == nil {
-			return t
+		if m := dateOf.FindStringSubmatch(p.lines[i+1]); m != nil && dateCommand.MatchString(line) {
+			*p.date, _ = time.Parse("Jan _2 15:04:05 MST 2006", m[1])
+			break
 		}
 	}
-	return time.Time{}
+	return *p.date
 }
 
 // nearReason is how many lines stand between the message and the reason of a status, of which long ones are folded.
