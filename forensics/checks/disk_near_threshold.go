@@ -16,7 +16,7 @@ var diskNearThreshold = forensics.Check{
 	ID:    "disk-near-threshold",
 	Title: "A disk is near an eviction threshold, or an eviction setting is wrong",
 	Doc: `Less than 5 % of the capacity is left above an eviction threshold (information), or less than 2 % (warning). It is a warning, too, if
-eviction comes before image garbage collection, so that nothing frees space until then. See
+the disk has the images and eviction comes before image garbage collection, so that nothing frees space until then. See
 disk-pressure for the source of thresholds and figures.
 
 The check also reports wrong eviction settings:
@@ -62,7 +62,7 @@ func nearFinding(p *forensics.Pass, f eviction.FileSystem, r eviction.Reach) for
 	}
 	found.Confidence, found.ConfidenceWhy = diskview.Figures(f)
 	found.ConfidenceWhy += "; the thresholds are those of the kubelet's configuration"
-	if r.Left() < nearWarning || evictsFirst(d, r) {
+	if r.Left() < nearWarning || evictsFirst(d, f, r) {
 		found.Severity = forensics.Warning
 	}
 	if d.Assumed != "" {
@@ -76,10 +76,12 @@ func nearFinding(p *forensics.Pass, f eviction.FileSystem, r eviction.Reach) for
 	return found
 }
 
-// evictsFirst says whether a hard threshold is met before image garbage collection frees any space: nothing stops a disk that fills.
-func evictsFirst(d *eviction.Index, r eviction.Reach) bool {
+// evictsFirst says whether a hard threshold of the disk with the images is met before image garbage collection frees any space: nothing stops
+// a disk that fills.
+func evictsFirst(d *eviction.Index, f eviction.FileSystem, r eviction.Reach) bool {
 	gc, t := d.ImageGC, r.Threshold
-	return t.Hard() && t.Percent > 0 && !t.Inodes() && gc.Disabled == "" && float64(gc.HighPercent) > 100-t.Percent
+	image, ok := d.Of(eviction.RoleImage)
+	return ok && image.Device == f.Device && t.Hard() && t.Percent > 0 && !t.Inodes() && gc.Disabled == "" && float64(gc.HighPercent) > 100-t.Percent
 }
 
 func settingsFinding(p *forensics.Pass, problem eviction.Problem) forensics.Finding {

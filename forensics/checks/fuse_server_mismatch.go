@@ -58,8 +58,8 @@ In a saved text, a command line and a mount table, or the ".config" of JuiceFS, 
 func mismatchFinding(p *forensics.Pass, n forensics.FUSENamed) forensics.Finding {
 	_, point := fsview.FuseName(p, n.Device)
 	return forensics.Finding{
-		Severity: forensics.Warning, Subject: findings.ProcessEntity(n.PID), Confidence: forensics.Likely, Pods: p.Model.PodsOf(n.Device),
-		ConfidenceWhy: "the text shows both; whether the process serves this mount, the kernel would tell",
+		Severity: forensics.Warning, Subject: findings.ProcessEntity(n.PID), Confidence: forensics.Possible, Pods: p.Model.PodsOf(n.Device),
+		ConfidenceWhy: "only a saved command line says so, which each process writes itself; the kernel shows on the node which process serves the mount",
 		Title:         fmt.Sprintf("%s was started for %s, but its mount shows %s", findings.ProcessTitle(p, n.PID), n.Started, n.Shows),
 		Detail: fmt.Sprintf("The command line of the process names %s with %s, and what is mounted there is %s. Pods may read and write a volume that is not theirs. "+
 			"Compare the command line with the volumes of the pods before you unmount anything.", point, n.Started, n.Shows),

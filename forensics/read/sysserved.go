@@ -111,7 +111,7 @@ func volfile(args []string, _ int) string {
 		}
 		if ok {
 			volume, _, _ := strings.Cut(strings.TrimPrefix(name, "/"), "/")
-			return volume
+			return strings.TrimSuffix(strings.TrimSuffix(volume, ".tcp"), ".rdma")
 		}
 	}
 	return ""
@@ -217,10 +217,11 @@ func (x *systemText) mismatch(m servedMount) (started, shows string) {
 			return path.Base(m.MountPoint), name
 		}
 	case "glusterfs":
-		_, shows, _ = strings.Cut(m.Source, ":")
+		shows = m.Source[strings.LastIndexByte(m.Source, ':')+1:] // servers may stand before it
 		shows, _, _ = strings.Cut(strings.TrimPrefix(shows, "/"), "/")
 	default:
-		if shows, _, _ = strings.Cut(m.Source, ":"); shows == c.Comm || shows == "fuse" || shows == "none" {
+		named := slices.ContainsFunc(c.Command, func(a string) bool { return strings.Contains(a, "fsname=") }) // what the mount is to be called
+		if shows, _, _ = strings.Cut(m.Source, ":"); shows == c.Comm || shows == "fuse" || shows == "none" || named {
 			return "", ""
 		}
 	}

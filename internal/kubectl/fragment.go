@@ -1,7 +1,6 @@
 package kubectl
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +15,8 @@ const ofFragment = 14
 
 var reporters = []string{"kubelet", "attachdetach-controller", "default-scheduler"}
 
-// fragment takes the message of one event of which somebody has copied a few keys, from YAML or from "kubectl describe event".
+// fragment takes the message of one event of which somebody has copied a few keys, from YAML or from "kubectl describe event". Where another
+// message is near, it is not clear which keys are whose.
 func (p *page) fragment(i int) int {
 	m := messageKey.FindStringSubmatch(p.lines[i])
 	if m == nil || len(p.lines[i]) > maxRow {
@@ -25,6 +25,9 @@ func (p *page) fragment(i int) int {
 	e := Event{Type: "Warning", Message: m[1], Count: 1}
 	for _, step := range []int{-1, 1} {
 		for at := i + step; at >= 0 && at < len(p.lines) && step*(at-i) <= ofFragment && strings.TrimSpace(p.lines[at]) != ""; at += step {
+			if messageKey.MatchString(p.lines[at]) {
+				return 0
+			}
 			if key, value, ok := strings.Cut(p.lines[at], ": "); ok && len(key) < 40 {
 				e.set(strings.ToLower(strings.ReplaceAll(key, " ", "")), strings.Trim(value, ` "'`))
 			}
@@ -41,16 +44,16 @@ func (p *page) fragment(i int) int {
 	return 1
 }
 
-// set takes over the value of a key, the first one there is.
+// set takes over the value of a key.
 func (e *Event) set(key, value string) {
 	var at moment
 	switch key {
 	case "reason":
-		e.Reason = cmp.Or(e.Reason, value)
+		e.Reason = value
 	case "component", "reportingcomponent":
-		e.Component = cmp.Or(e.Component, value)
+		e.Component = value
 	case "host":
-		e.Host = cmp.Or(e.Host, value)
+		e.Host = value
 	case "type":
 		e.Type = value
 	case "count":

@@ -12,10 +12,11 @@ var (
 	// certificateRow is one of "kubeadm certs check-expiration": CERTIFICATE EXPIRES RESIDUAL TIME [CERTIFICATE AUTHORITY] EXTERNALLY MANAGED.
 	certificateRow = pattern.New(`^\s*([a-z][\w.-]*)\s+([A-Z][a-z]{2} \d\d, \d{4} \d\d:\d\d [A-Z]{3,4})\s+(<invalid>|\d+[a-z]\w*)\s`)
 	// notAfter is the end of a certificate as openssl(1) prints it, nodeCertificate tells that it is one of a node or of its API server, and
-	// dateOf is what date(1) prints.
+	// certificateOf is its file or address; dateOf is what date(1) prints.
 	notAfter        = pattern.New(`^\s*(?:notAfter=|Not After ?: )([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4} GMT)\s*$`)
 	nodeCertificate = pattern.New(`\bopenssl\b.*(?:/kubelet[\w.-]*/|/kubernetes/|/etcd/|/k3s/|/rke2/|/microk8s/|:(?:10250|6443|2379)\b|kubelet[\w.-]*\.(?:pem|crt))|[Ss]ubject.*CN ?= ?(?:system:node:|kube-|etcd)`)
 	dateOf          = pattern.New(`^\s*(?:[A-Z][a-z]{2} )?([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: UTC| GMT| Z) \d{4})\s*$`)
+	certificateOf   = pattern.New(`\s-(?:in|connect)[ =](\S+)`)
 	dateCommand     = pattern.New(`(?:[#$>;&] ?|^)date(?: -u)?\s*$`)
 	// lowOn is the message of the status of a pod that was evicted, in a description or in YAML.
 	lowOn = pattern.New(`^\s*[Mm]essage:\s+['"]?(?:Pod )?(The node (?:was low on resource|had condition): [^'"]*)`)
@@ -48,17 +49,30 @@ const certificateExpired = "CertificateExpired"
 // nearCertificate is how many lines stand between the command that prints a certificate, or its subject, and its end.
 const nearCertificate = 5
 
-// endOfCertificate takes the end of a certificate of the node, if the text has a date and that is later.
+// endOfCertificate takes the end of a certificate of the node, if the text has a date and that is later. A later end of the same certificate tells
+// more: it was renewed.
 func (p *page) endOfCertificate(i int) int {
 	m := notAfter.FindStringSubmatch(p.lines[i])
-	if m == nil || !slices.ContainsFunc(p.lines[max(i-nearCertificate, 0):min(i+nearCertificate, len(p.lines))], nodeCertificate.MatchString) {
+	if m == nil {
 		return 0
 	}
+	near := p.lines[max(i-nearCertificate, 0):min(i+nearCertificate, len(p.lines))]
 	end, err := time.Parse("Jan _2 15:04:05 2006 MST", m[1])
-	if now := p.today(); err != nil || !now.After(end) {
+	now := p.today()
+	if !slices.ContainsFunc(near, nodeCertificate.MatchString) || err != nil || now.IsZero() {
 		return 0
 	}
-	e := Event{Type: "Warning", Reason: certificateExpired, Message: "the certificate expired on " + m[1], Kind: "Certificate", Component: "openssl", Count: 1}
+	name := ""
+	for _, line := range p.lines[max(i-nearCertificate, 0):i] {
+		if of := certificateOf.FindStringSubmatch(line); of != nil {
+			name = of[1]
+		}
+	}
+	p.events = slices.DeleteFunc(p.events, func(f found) bool { return f.Component == "openssl" && f.Name == name })
+	if !now.After(end) {
+		return 0
+	}
+	e := Event{Type: "Warning", Reason: certificateExpired, Message: "the certificate expired on " + m[1], Kind: "Certificate", Name: name, Component: "openssl", Count: 1}
 	p.events = append(p.events, found{e, i, -1, ""})
 	p.lines[i] = ""
 	return 1
