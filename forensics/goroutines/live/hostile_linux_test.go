@@ -156,10 +156,11 @@ func TestGoneMeanwhile(t *testing.T) {
 			_ = p.Wait()
 		},
 		"becomes another program": func(p target) {
+			memory, at := openMemory(t, p.Process.Pid)
 			p.proceed(t)
-			testfuse.Await(t, "the other program", func() bool {
-				exe, _ := os.Readlink("/proc/" + strconv.Itoa(p.Process.Pid) + "/exe")
-				return !strings.Contains(exe, "restless")
+			testfuse.Await(t, "the first program's memory to be no more", func() bool {
+				_, err := memory.ReadAt(make([]byte, 1), at)
+				return err != nil
 			})
 		},
 	} {
@@ -185,6 +186,21 @@ func TestGoneMeanwhile(t *testing.T) {
 			}
 		})
 	}
+}
+
+// openMemory opens the memory of a process, which is no other's when the process becomes another program, and has an address in it.
+func openMemory(t *testing.T, pid int) (memory *os.File, at int64) {
+	t.Helper()
+	dir := "/proc/" + strconv.Itoa(pid)
+	memory, err1 := os.Open(dir + "/mem")
+	maps, err2 := os.ReadFile(dir + "/maps")
+	first, _, _ := strings.Cut(string(maps), "-")
+	at, err3 := strconv.ParseInt(first, 16, 64)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = memory.Close() })
+	return memory, at
 }
 
 // TestStuck reads programs that are blocked in execve(2) of a file on a dead mount, in execve(2) because another thread is blocked on
