@@ -2,13 +2,17 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	mathrand "math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 )
@@ -53,19 +57,20 @@ func mountVolume(t testing.TB, root, uid string, v volume) *testfuse.Server {
 	})
 }
 
-// freePort is a port that nobody on this node uses.
+// freePort is a port that nobody on this node uses, and that no connection gets (net.ipv4.ip_local_port_range begins at 32768).
 func freePort(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		port := strconv.Itoa(20_000 + mathrand.IntN(10_000))
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		switch {
+		case err == nil:
+			_ = l.Close()
+			return port
+		case !errors.Is(err, unix.EADDRINUSE):
+			t.Fatal(err)
+		}
 	}
-	defer func() { _ = l.Close() }()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 // noEviction are thresholds that the disk of the machine that runs the tests is not near, however full it may be.

@@ -88,9 +88,10 @@ func Reclaims(p *forensics.Pass) bool {
 // longPressure is longer than what reclaiming or one eviction needs to end a pressure.
 const longPressure = 5 * time.Minute
 
-// Lasting says whether the pressure was there for minutes and when the log ended, since when, and of which resources.
+// Lasting says whether the pressure was there for minutes, or cost more than one pod, and was there when the log ended; since when, and of
+// which resources.
 func (s *pressure) Lasting(p *forensics.Pass) (since *time.Time, resources string, ok bool) {
-	if s == nil || s.since == nil || !s.current || s.until.Sub(*s.since) < longPressure {
+	if s == nil || s.since == nil || !s.current || s.until.Sub(*s.since) < longPressure && len(s.evicted) < 2 {
 		return nil, "", false
 	}
 	if relieved := Last(Events(p, "eviction-relieved")); relieved != nil && !relieved.Before(*s.until) {
