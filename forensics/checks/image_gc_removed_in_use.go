@@ -117,13 +117,13 @@ func missingAfter(removed, pulls []logs.Event) []logs.Event {
 }
 
 // noSandboxImage are the sandboxes that failed for want of their image after an image was removed that is as small as theirs. Every pod
-// needs it, so the node had it before.
+// needs it, so the node had it before. An error without a time stands in what somebody writes of the present.
 func noSandboxImage(removed, failed []logs.Event) []logs.Event {
 	const small = 1 << 20 // pause has 0.3 to 0.8 MB
 	removed = slices.DeleteFunc(slices.Clone(removed), func(e logs.Event) bool { return e.Number <= 0 || e.Number >= small })
 	first := logview.First(removed)
 	return slices.DeleteFunc(slices.Clone(failed), func(e logs.Event) bool {
-		return e.Cause() != "sandbox-image" || first == nil || e.First == nil || e.First.Before(*first)
+		return e.Cause() != "sandbox-image" || first == nil || e.First != nil && e.First.Before(*first)
 	})
 }
 

@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"slices"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -16,15 +17,19 @@ var kubeletStatsFailing = forensics.Check{
 	Title: "The kubelet cannot collect statistics",
 	Doc: `"failed to get summary stats", "failed to get rootFs info", "eviction manager: failed to get summary stats": evictions and image garbage
 collection have no figures and do nothing, so that a disk fills unnoticed. In the first minute of a kubelet it is normal. Three errors that
-continue at the end of the log are a warning. A runtime that does not respond is the cause.`,
+continue at the end of the log are a warning, as is one answer of /stats/summary that somebody was given. A runtime that does not respond
+is the cause.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
 		logview.SawKubelet(p)
-		spec := incident.Spec{Few: logview.FewFailures, Kubelet: true, Window: 5 * time.Minute, Subject: func(logs.Event) forensics.Entity {
+		spec := incident.Spec{Kubelet: true, Window: 5 * time.Minute, Subject: func(logs.Event) forensics.Entity {
 			return incident.Thing(forensics.KindSubsystem, "statistics")
 		}}
 		for _, i := range spec.Find(p, logview.Events(p, "stats-failed", "eviction-stats-failed")) {
+			if i.Count < logview.FewFailures && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Code == "InternalError" }) {
+				continue
+			}
 			f := i.Finding(p, "kubelet cannot collect statistics", "kubelet could not collect statistics")
 			f.Effect = "evictions have no figures"
 			f.Detail = findings.Sentences(f.Detail, "Without them, the kubelet evicts no pods and removes no images.")

@@ -44,8 +44,8 @@ Left out are FUSE mounts with their server in the same namespace. Also left out 
 in docker: a kubelet of their own in a mount namespace of their own) and everything that runs in them: their mounts are not the
 host's.
 
-In a saved text, "grep -l NAME /proc/*/mountinfo" and "grep NAME /proc/mounts" show the same. It counts if the kubelet or the runtime
-reports that this mount is busy.`,
+In a saved text, "grep -l NAME /proc/*/mountinfo" and "grep NAME /proc/mounts" show the same. It counts if the kubelet, the
+runtime or a command finds this mount or its disk busy.`,
 	Severity: forensics.Warning,
 	Needs:    mountuse.Needs,
 	Run: func(p *forensics.Pass) {
@@ -71,7 +71,8 @@ reports that this mount is busy.`,
 			p.Report(leakedMountFinding(p, groups[k]))
 		}
 		for _, found := range mountuse.Of(p).Found {
-			if events := logview.Story(p).Events; !found.Detached && slices.ContainsFunc(events, func(e logs.Event) bool { return e.Code == "EBUSY" && strings.Contains(e.Reason, found.Path) }) {
+			busy := found.Device != "" || slices.ContainsFunc(logview.Story(p).Events, func(e logs.Event) bool { return e.Code == "EBUSY" && strings.Contains(e.Reason, found.Path) })
+			if busy && !found.Detached {
 				p.Report(foundMountFinding(p, found))
 			}
 		}

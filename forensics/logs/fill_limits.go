@@ -18,6 +18,20 @@ func trouble(e *entry, o *occurrence) bool {
 	return true
 }
 
+// statsWords are what /stats/summary of the kubelet cannot get (pkg/kubelet/server/stats/summary.go, 1.9 to 1.36).
+var statsWords = []string{"failed to get root cgroup stats", "failed to get rootFs stats", "failed to get rootFs info", "failed to get imageFs stats", "failed to list pod stats", "failed to get node info", "failed to get summary stats"}
+
+// statsRefused reads an answer of the kubelet that has no statistics.
+func statsRefused(e *entry, o *occurrence) bool {
+	if !slices.ContainsFunc(statsWords, func(words string) bool { return strings.Contains(e.Message, words) }) {
+		return false
+	}
+	_, text, _ := strings.Cut(e.Message, "Internal Error: ")
+	text, _, _ = strings.Cut(text, `") has prevented`)
+	o.Reason, o.Code = cut(text, maxReason), "InternalError"
+	return true
+}
+
 // apiTrouble says whether the API server cannot be reached, refuses, or has a certificate that is no longer valid.
 func apiTrouble(e *entry, o *occurrence) bool {
 	if !trouble(e, o) {

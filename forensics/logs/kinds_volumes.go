@@ -185,7 +185,13 @@ func volumeMessages() []message {
 				{has: "RegisterPlugin error", fill: registration},
 			},
 		},
-		{kind: kindCSIRegistrationRefused, lane: LaneVolumes, words: "CSI driver registration was refused"},
+		{
+			kind: kindCSIRegistrationRefused, lane: LaneVolumes, words: "CSI driver registration was refused",
+			rules: []rule{ // the registrar beside a driver, which asks it for its name
+				{start: "Error retreiving CSI driver name", fill: registration},
+				{start: "Error retrieving CSI driver name", fill: registration},
+			},
+		},
 		{
 			kind: kindCSIRegistered, severity: SeverityRoutine,
 			rules: []rule{

@@ -34,15 +34,19 @@ var (
 	lazyUnmount = pattern.New(`(?:\bumount\s+(?:-\w+\s+)*(?:-\w*l\w*|--lazy)|\bfusermount3?\s+-\w*z\w*)(?:\s+(/\S+))?`)
 	// needsDisk are commands that fail while a disk has a file system that is mounted anywhere.
 	needsDisk = pattern.New(`\b(?:rbd (?:unmap|device unmap)|mkfs(?:\.\w+)?|mke2fs|wipefs|dmsetup remove|cryptsetup (?:luksClose|close)|lvchange|vgchange|lvremove|mdadm (?:--stop|-S)|e2fsck|fsck(?:\.\w+)?|xfs_repair|nbd-client -d|qemu-nbd -d|losetup -d|blockdev)\s.*?(\S+)$`)
-	inUse     = pattern.New(`^/dev/(\S+) is (?:apparently )?in use\b|\bDevice (\S+) is still in use\b`)
+	inUse     = pattern.New(`^/dev/(\S+) is (?:apparently )?in use\b|\bDevice (\S+) is still in use\b|(\S+) contains a filesystem in use`)
+	unmapBusy = pattern.New(`\bunmap failed: \(16\)`)
 	liveDisk  = pattern.New(`^/(?:sys|proc)/fs/(?:ext4|xfs|btrfs|f2fs|jbd2)/(\S+?)/?$`)
 	openFile  = pattern.New(`^(\S+)\s+(\d+)\s+(?:\S+\s+){0,3}?(?:cwd|rtd|txt|mem|\d+[urw]?\S?)\s+(?:REG|DIR)\s+(\d+,\d+)\s+(?:\S+\s+){1,3}(/.*)$`)
-	openLink  = pattern.New(`^l[rwx-]{9}\S*\s.*\s\d+ -> (/.*)$`)
+	openLink  = pattern.New(`^l[rwx-]{9}\S*\s.*(?:\s|/fd/)\d+ -> (/.*)$`)
 	grepped   = pattern.New(`\bgrep\s+(?:-\w+\s+)*["']?([^\s"']{4,})["']?`)
 	// noMount is the event that an empty search of the host's table was made, in package kubectl.
 	noMount   = pattern.New(`"reason":"NoMount","message":"([^"]+)"`)
-	processFD = pattern.New(`/proc/(\d+|\*|\[[^/ ]*)/fd\b`)
+	processFD = pattern.New(`/proc/(\d+|\*|\[[^/ ]*)/fd\b(/\d+)?`)
 )
+
+// ofUID is how much of the name of a volume is certainly no part of another.
+const ofUID = 8
 
 func (r *detachedReader) line(s string, _ int) {
 	text, d := strings.TrimSpace(s), &r.to.lazy
@@ -59,7 +63,7 @@ func (r *detachedReader) line(s string, _ int) {
 		return
 	}
 	if m := openLink.FindStringSubmatch(text); m != nil {
-		if len(r.picked) > 1 && strings.Contains(m[1], r.picked[1]) {
+		if len(r.picked) > 1 && strings.Contains(m[1], r.picked[1]) && m[1] != "/" {
 			r.user(procs.Process{PID: atoi(r.picked[0]), Command: []string{m[1]}})
 		}
 		return
@@ -71,13 +75,16 @@ func (r *detachedReader) line(s string, _ int) {
 	m := inUse.FindStringSubmatch(text)
 	switch {
 	case m != nil:
-		d.found(path.Base(m[1]+m[2]), true)
-	case r.device != "" && errno.Of(text) == "EBUSY":
+		d.found(path.Base(m[1]+m[2]+m[3]), true)
+	case r.device != "" && errno.Of(text) == "EBUSY", unmapBusy.MatchString(text):
 		d.found(r.device, true)
 	case strings.Contains(text, "lsof") || processFD.MatchString(text):
 		r.picked = nil
 		if in := processFD.FindStringSubmatch(text); in != nil {
 			r.picked = []string{in[1]}
+			if in[2] != "" {
+				r.picked = []string{in[1], "/"} // this descriptor was to be shown
+			}
 		}
 		for _, g := range grepped.FindAllStringSubmatch(text, -1) {
 			r.picked = append(r.picked, strings.Split(strings.ReplaceAll(g[1], `\`, ""), "|")...)
@@ -97,6 +104,16 @@ func (d *lazyUnmounts) found(device string, busy bool) {
 	if len(d.busy) < mostSaved {
 		d.busy[device] = busy
 	}
+}
+
+// busyDisk is the disk that a name is part of, if a command has found that in use. The only one of the text need not be named.
+func (d *lazyUnmounts) busyDisk(name string) string {
+	for device, busy := range d.busy {
+		if busy && (device == path.Base(name) || device == "" && len(d.busy) == 1) {
+			return path.Base(name)
+		}
+	}
+	return ""
 }
 
 func (r *detachedReader) user(p procs.Process) {
@@ -144,7 +161,7 @@ func (x *systemText) addDetached(e *forensics.Evidence) {
 // lacksMount says whether the host's table was searched for a disk, or for the path of a lazy unmount, and has it not.
 func (x *systemText) lacksMount(device string) bool {
 	of := func(s tableSearch) bool {
-		return path.Base(s.name) == device || slices.ContainsFunc(x.lazy.paths, func(p string) bool { return p != "" && strings.Contains(p, s.name) })
+		return path.Base(s.name) == device || len(s.name) >= ofUID && strings.HasPrefix(device, s.name) || slices.ContainsFunc(x.lazy.paths, func(p string) bool { return p != "" && strings.Contains(p, s.name) })
 	}
 	lacks := false
 	for _, s := range x.searches {
@@ -152,7 +169,7 @@ func (x *systemText) lacksMount(device string) bool {
 			if s.has {
 				return false
 			}
-			lacks = lacks || s.lacks
+			lacks = lacks || s.lacks || s.nowhere()
 		}
 	}
 	return lacks

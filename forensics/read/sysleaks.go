@@ -24,14 +24,17 @@ type tableSearch struct {
 	name       string
 	pid        int
 	lacks, has bool
+	everywhere bool // all tables were searched
 }
 
 var (
-	allTables = pattern.New(`\bgrep\s+(?:-\w+\s+)*["']?([\w.:~/-]{6,})["']?\s+/proc/[*\[][^\s/]*/(?:task/\*/)?mount(?:s|info)\b`)
+	allTables = pattern.New(`\bgrep\s+(?:-\w+\s+)*["']?([\w.:~/-]{4,})["']?\s+/proc/[*\[][^\s/]*/(?:task/\*/)?mount(?:s|info)\b`)
 	tableOf   = pattern.New(`^/proc/(\d+|self|thread-self)/(?:task/\d+/)?mount(?:s|info)\b`)
 	// writable is in each row of a table, and tells it from the next command.
 	writable  = pattern.New(`\b(?:rw|ro)\b`)
-	hostTable = pattern.New(`(?:\bgrep\s+(?:-[cFEi]+\s+)*["']?([\w.:~/-]{4,})["']?\s+/proc/(?:self/|1/|\$\$/)?mount(?:s|info)|\b(?:mount|findmnt)\b[^|]*\|\s*grep\s+(?:-[cFEi]+\s+)*["']?([\w.:~/-]{4,})["']?)\s*$`)
+	hostTable = pattern.New(`(?:\bgrep\s+(?:-[cFEi]+\s+)*["']?([\w.:~/-]{3,})["']?\s+/proc/(?:self/|1/|\$\$/)?mount(?:s|info)|\b(?:mount|findmnt)\b[^|]*\|\s*grep\s+(?:-[cFEi]+\s+)*["']?([\w.:~/-]{4,})["']?|\bfindmnt\s+(?:-\w+\s+)*(/[^\s|]+))\s*$`)
+	// emptyTable is what somebody notes behind a command that has printed nothing.
+	emptyTable = pattern.New(`\s+(?:-+>|=>|→|#)\s*\(?(?:nothing|empty|none|no output|rien|vide|nichts|leer|nada|vac[ií]o|niente|пусто|ничего|无|空|なし)\)?\s*$`)
 )
 
 func (r *leakReader) line(s string, _ int) {
@@ -53,11 +56,19 @@ func (r *leakReader) line(s string, _ int) {
 		return
 	}
 	r.everywhere = ""
+	command := text
+	if at := emptyTable.FindStringIndex(text); at != nil {
+		command = text[:at[0]]
+	}
 	if m := allTables.FindStringSubmatch(text); m != nil {
 		r.everywhere = m[1]
-	} else if m := hostTable.FindStringSubmatch(text); m != nil {
-		r.onHost = m[1] + m[2]
+		r.to.search(m[1]).everywhere = true
+	} else if m := hostTable.FindStringSubmatch(command); m != nil {
+		r.onHost = m[1] + m[2] + m[3]
 		r.to.search(r.onHost).lacks = true // if nothing follows
+		if command != text {
+			r.onHost = ""
+		}
 	}
 }
 
@@ -70,7 +81,10 @@ func (x *systemText) search(name string) *tableSearch {
 	return &x.searches[i]
 }
 
-// addLeaks adds the mounts that other mount namespaces have, and the host lacks.
+// nowhere says whether all tables were searched, and none has it.
+func (s tableSearch) nowhere() bool { return s.everywhere && s.pid == 0 && !s.has }
+
+// addLeaks adds the mounts that other mount namespaces have, and the host lacks. Those have a device whose disk some command has found busy.
 func (x *systemText) addLeaks(e *forensics.Evidence) {
 	for _, s := range x.searches {
 		if !s.lacks || s.has || s.pid == 0 {
@@ -79,7 +93,7 @@ func (x *systemText) addLeaks(e *forensics.Evidence) {
 		if e.MountUse == nil {
 			e.MountUse = &forensics.MountUse{}
 		}
-		e.MountUse.Found = append(e.MountUse.Found, holders.Holder{PID: s.pid, Path: s.name})
+		e.MountUse.Found = append(e.MountUse.Found, holders.Holder{PID: s.pid, Path: s.name, Device: x.lazy.busyDisk(s.name)})
 		if row := x.arguments(s.pid); row.pid != 0 {
 			e.Processes = append(e.Processes, procs.Process{PID: s.pid, Comm: row.comm(), State: "S", Command: row.args, UID: -1})
 			x.saw(forensics.SourceProcesses, x.seen[forensics.SourceHolders])

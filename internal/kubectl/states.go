@@ -16,6 +16,8 @@ var (
 	// cutOff is a question to a runtime, which answers it at once, and after which timeout(1) has killed the client.
 	cutOff   = pattern.New(`(?:[#$>] |^)(?:sudo )?timeout (?:-\S+ (?:[A-Z]+ )?)*([1-9]\d+)s? (?:sudo )?((?:crictl|docker|ctr|nerdctl)\b(?: -\S+ \S+?)*? (?:ps|pods|info|version|images|tasks? ls|c(?:ontainers?)? ls)\b[^;&|]*?)\s*(?:;\s*echo\b.*\$\?.*)?$`)
 	timedOut = pattern.New(`^\s*(?:(?:rc|exit(?: code| status)?|status|ret)\s*[=:]?\s*)?(?:124|137|Killed|Terminated)\s*$`)
+	// cutOffSaid is the same in a sentence, with the status that timeout(1) has returned.
+	cutOffSaid = pattern.New("`(?:sudo )?timeout (?:-\\S+ (?:[A-Z]+ )?)*([1-9]\\d+)s? (?:sudo )?((?:crictl|docker|ctr|nerdctl)\\b(?: -\\S+ \\S+?)*? (?:ps|pods|info|version|images|tasks? ls|c(?:ontainers?)? ls)\\b[^;&|`]*?)\\s*(?:;\\s*echo\\b[^`]*\\$\\?[^`]*)?`,? (?:(?:\\w+ ){0,2}(?:prints?|says?|returns?|returned|gives?|exits?|exited|ends?|printed|gave)(?: (?:with|rc|code|status))*|-+>|=>|=|:) (?:124|137)\\b")
 	// mountLister is a command that lists or counts mounts of NFS, or those whose line has a word.
 	mountLister = pattern.New("[#$>] (?:sudo )?(?:" +
 		`(?:grep|egrep)(?: -[ciEw]+)* ['"]?([\w./:-]+)['"]? /(?:proc/(?:self/)?mount(?:s|info)|etc/mtab)` +
@@ -53,10 +55,7 @@ func (p *page) state(i int) int {
 			return 0
 		}
 		e.Reason = kubeletRuns
-	} else if m := cutOff.FindStringSubmatch(line); m != nil {
-		if i+1 >= len(p.lines) || !timedOut.MatchString(p.lines[i+1]) {
-			return 0
-		}
+	} else if m := p.killed(i); m != nil {
 		e.Reason, e.Message, e.Component = runtimeSilent, m[2]+": no answer within "+m[1]+" s", "crictl"
 	} else {
 		m := mountLister.FindStringSubmatch(line)
@@ -68,6 +67,29 @@ func (p *page) state(i int) int {
 	p.events = append(p.events, found{e, i, -1, ""})
 	p.lines[i] = ""
 	return 1
+}
+
+// partAnswer is how many lines a client of a runtime prints of itself, before the runtime answers.
+const partAnswer = 10
+
+// killed finds a question to a runtime after which timeout(1) has killed the client: for how long it had waited, and the command.
+func (p *page) killed(i int) []string {
+	if m := cutOffSaid.FindStringSubmatch(p.lines[i]); m != nil {
+		return m
+	}
+	m := cutOff.FindStringSubmatch(p.lines[i])
+	if m == nil {
+		return nil
+	}
+	for at := i + 1; at < len(p.lines) && at <= i+partAnswer && !p.nothing(at); at++ {
+		if timedOut.MatchString(p.lines[at]) {
+			return m
+		}
+		if strings.Contains(p.lines[at], "Server") {
+			break // it has answered
+		}
+	}
+	return nil
 }
 
 // active is the length of a time as systemd writes it: "2h 3min", "1 day 4h", "1 month 2 days". Of weeks and months, only that they are long.

@@ -104,7 +104,10 @@ var (
 	fence  = pattern.New("^[ \t]*(?:```|~~~)[ \t]*[a-zA-Z]*[ \t]*$")
 	// andQuote is a line of code behind a word that joins it to what is above.
 	andQuote = pattern.New("^[ \t]*(?:(?i:and|then|also|plus|und|dann|et|puis),? ){1,2}(?:`[^`]{40,}`)[ \t.]*$")
-	pager    = pattern.New(`^(?:lines [0-9]+-[0-9]+.*|\(END\)|--More--.*)$`)
+	// introduced is a message at the end of a sentence about the present; once is a word of a sentence about the past or the possible.
+	introduced = pattern.New("^[^`\"'{}]{1,80}: *(?:`[^`]{60,}`)[ \t.]*$")
+	once       = pattern.New(`(?i)\b(?:was|were|had|did|used|before|earlier|previous\w*|last|old|ago|once|back|then|until|no longer|fixed|gone|example|e\.g|like|if|would|could|should|expect\w*|instead|not|never|harmless|test|wrong|other|another|different)\b`)
+	pager      = pattern.New(`^(?:lines [0-9]+-[0-9]+.*|\(END\)|--More--.*)$`)
 )
 
 func strip(lines []string) (changed bool) {
@@ -117,7 +120,7 @@ func strip(lines []string) (changed bool) {
 		if fence.MatchString(text) || pager.MatchString(text) {
 			text = ""
 		}
-		if andQuote.MatchString(text) {
+		if andQuote.MatchString(text) || introduced.MatchString(text) && !once.MatchString(text[:strings.IndexByte(text, '`')]) {
 			text = text[strings.IndexByte(text, '`'):]
 		}
 		text = unquote(text)
@@ -158,7 +161,7 @@ func isInline(rest string) bool {
 var (
 	// address is what talosctl, pdsh and others put before each line of a node, container what kubectl logs --prefix does.
 	address      = pattern.New(`^[> \t]*(?:\d{1,3}(?:\.\d{1,3}){3}: |\[pod/[^\] ]+\] )`)
-	host         = pattern.New(`^[> \t]*[\w.-]+: `)
+	host         = pattern.New(`^[> \t]*(?:[\w.-]+: |\d\d:\d\d:\d\d [\w.-]+ +)`)
 	unmistakable = pattern.New(`^(?:[IWEFD]\d{4} \d\d:\d\d:\d\d\.\d|\{"ts": ?\d|\{"(?:error|level|msg|time)": ?"|time="\d)`)
 	// chat is what a client of IRC writes before each line: the time and the speaker. Rows of tables are left alone there: their ages count
 	// from then, and whoever talks on tells how it ended.

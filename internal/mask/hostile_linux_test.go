@@ -5,10 +5,22 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/mask"
 )
+
+// processor is what this process has had of the processor.
+func processor(t *testing.T) time.Duration {
+	t.Helper()
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &now); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(now.Nano())
+}
 
 // A pod starts 2,000 processes whose command lines were made to take long to mask. Before there was a budget, eight of them
 // took a minute, and the report was empty.
@@ -19,11 +31,11 @@ func TestHostileCommandLinesDoNotTakeTheRunsTime(t *testing.T) {
 		word := words[i%len(words)]
 		e.Processes = append(e.Processes, procs.Process{PID: i + 1, Command: []string{"x", strings.Repeat(word, 128<<10/len(word))}})
 	}
-	began := time.Now()
+	began := processor(t)
 	if _, err := mask.Until(t.Context(), &e, []byte("key"), false); err != nil {
 		t.Fatal(err)
 	}
-	took := time.Since(began)
+	took := processor(t) - began
 	t.Logf("%v", took)
 	if took > 10*time.Second {
 		t.Errorf("masking took %v", took)
