@@ -17,7 +17,7 @@ var kubeletStatsFailing = forensics.Check{
 	Title: "The kubelet cannot collect statistics",
 	Doc: `"failed to get summary stats", "failed to get rootFs info", "eviction manager: failed to get summary stats": evictions and image garbage
 collection have no figures and do nothing, so that a disk fills unnoticed. In the first minute of a kubelet it is normal. Three errors that
-continue at the end of the log are a warning, as is one answer of /stats/summary that somebody was given. A runtime that does not respond
+continue at the end of the log are a warning, and so is one such answer of /stats/summary in a saved text. A runtime that does not respond
 is the cause.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,

@@ -3,6 +3,7 @@ package checks
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -13,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
@@ -79,6 +81,9 @@ func reportDeadMounts(p *forensics.Pass, cause logs.Cause, now, then string) {
 		}
 		f := i.Finding(p, name+" "+now, name+" "+then)
 		f.Effect = "access to " + lower(name) + " fails"
+		if cause == "disconnected" {
+			f.Because = killedServers(p, i)
+		}
 		look := incident.Look("shows whether the path is a mount, and of which file system. It reads no mount", "grep", "-F", "-e", cmp.Or(e.Path, e.Volume, i.Subject.ID), "/proc/self/mountinfo")
 		if e.Code == "EHOSTDOWN" {
 			f.Detail = findings.Sentences(f.Detail, "The mount table was not collected. The SMB client connects again when its server is back.")
@@ -101,6 +106,20 @@ func reportDeadMounts(p *forensics.Pass, cause logs.Cause, now, then string) {
 		}
 		p.ReportAlike("dead mounts "+string(cause), func(n int) string { return findings.Plural(n, "mount") + " " + plainly[cause] }, f)
 	}
+}
+
+// killedServers are the kills for memory that hit programs which serve FUSE file systems, before a mount lost its server.
+func killedServers(p *forensics.Pass, lost incident.Incident) (because []forensics.Entity) {
+	for _, i := range ooms(p) {
+		before := lost.First == nil || i.First == nil || i.First.Before(*lost.First)
+		if before && slices.ContainsFunc(i.Events, func(e logs.Event) bool {
+			name, _, ok := strings.Cut(e.Process, " (")
+			return ok && fsfamily.ServesFUSE(name)
+		}) {
+			because = append(because, i.Subject)
+		}
+	}
+	return because
 }
 
 // ofOperation says whether a message is the error of an operation of a volume that somebody has quoted without the rest of its line.

@@ -16,7 +16,7 @@ func (g Goroutine) Blocked() bool {
 	case "semacquire", "":
 		return waitsForLock(g.Frames) || g.State == "" && inBlockingCall(g.Frames)
 	case "syscall":
-		return inBlockingCall(g.Frames)
+		return inBlockingCall(g.Frames) || wrapperless(g.Frames) && !listens(g.Frames)
 	case "select", "chan receive", "sync.Cond.Wait":
 		return g.WaitMinutes >= 1 && waitsForGRPC(g.Frames)
 	}
@@ -57,6 +57,11 @@ func inBlockingCall(frames []Frame) bool {
 	return inCall
 }
 
+// wrapperless says whether somebody has left out the wrapper: the innermost frame is the function that calls it.
+func wrapperless(frames []Frame) bool {
+	return len(frames) > 0 && !isSyscallWrapper(frames[0].Func) && !belowSyscall(frames[0].Func) && kernelName(frames[0].Func) != ""
+}
+
 // listens says whether the call of frames[0] is one that waits for events. A
 // read through internal/poll is of a file that cannot be polled, so that it
 // waits for the file system; a direct one is of inotify, a netlink socket and such.
@@ -95,7 +100,7 @@ func waitsForGRPC(frames []Frame) bool {
 func asks(frames []Frame) bool {
 	for i := range frames {
 		name := frames[i].Func
-		if strings.HasPrefix(name, "k8s.io/client-go/rest.(*Request).") || strings.Contains(name, ".(*kubeDockerClient).") ||
+		if strings.HasPrefix(name, "k8s.io/client-go/rest.(*Request).") || strings.HasPrefix(name, "k8s.io/client-go/kubernetes/typed/") || strings.Contains(name, ".(*kubeDockerClient).") ||
 			strings.HasPrefix(name, "github.com/godbus/dbus") || strings.HasPrefix(name, "github.com/coreos/go-systemd") {
 			return true
 		}

@@ -45,6 +45,9 @@ func (g Goroutine) SyscallName() string {
 	if g.State == "runnable" {
 		return ""
 	}
+	if g.State == "syscall" && wrapperless(g.Frames) {
+		return kernelName(g.Frames[0].Func)
+	}
 	inCall := false
 	for _, f := range g.Frames {
 		switch {

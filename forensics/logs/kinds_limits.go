@@ -55,6 +55,8 @@ func limitMessages() []message {
 				{start: "failed to ensure lease exists", fill: apiTrouble}, // before 1.27
 				{start: "failed to ensure node lease exists", fill: apiTrouble},
 				{start: "Unable to register node ", has: "with API server", fill: apiTrouble},
+				{start: "Remotedialer proxy error", err: ": connect: ", fill: apiTrouble},
+				{start: "Failed to connect to proxy", err: ": connect: ", fill: apiTrouble},
 				{start: "failed to get CA certs: ", fill: apiTrouble}, // the agent of k3s and RKE2, which starts its kubelet after that
 				{start: "Failed to get status for pod", err: "dial tcp ", fill: apiTrouble},
 				{start: "Unable to write event", err: "dial tcp ", fill: apiTrouble},

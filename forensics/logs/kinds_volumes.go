@@ -189,7 +189,6 @@ func volumeMessages() []message {
 			kind: kindCSIRegistrationRefused, lane: LaneVolumes, words: "CSI driver registration was refused",
 			rules: []rule{ // the registrar beside a driver, which asks it for its name
 				{start: "Error retreiving CSI driver name", fill: registration},
-				{start: "Error retrieving CSI driver name", fill: registration},
 			},
 		},
 		{

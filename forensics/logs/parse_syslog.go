@@ -84,7 +84,8 @@ func (p *lineParser) writer(e *entry, name, pid string) {
 	if e.Origin == "" && name != "-" {
 		e.Origin = program(name)
 	}
-	if n, end := leadingDigits(pid); e.PID == 0 && end > 0 && end == len(pid) {
+	supervisor := strings.HasPrefix(name, "rke2") // starts the kubelet as a process of its own
+	if n, end := leadingDigits(pid); e.PID == 0 && end > 0 && end == len(pid) && !supervisor {
 		e.PID = int(n)
 	}
 }

@@ -251,6 +251,9 @@ var toolError = pattern.New(`^(?:[-\w]+: (?:line \d+: )?)?(?:/\S*/)?(df|ls|stat|
 // bareError is the same where somebody has left out the name of the tool.
 var bareError = pattern.New(`^cannot (?:access|open|stat|statx|read|remove)[^/'‘"“]*['‘"“](/[^'’"”:]*)['’"”]: (\S.*)$`)
 
+// pythonError is how Python prints the error of a call on a path.
+var pythonError = pattern.New(`^\s*\w*Error: \[Errno \d+\] ([^:'"]+): b?['"](/[^'"]*)['"]\s*$`)
+
 // An errorReader finds what a tool says of a path of a file system that does not work.
 type errorReader struct {
 	to   *systemText
@@ -264,6 +267,10 @@ func (r *errorReader) line(s string, _ int) {
 		if m := bareError.FindStringSubmatch(s); m != nil {
 			x.failed(r.name, m[1], m[2])
 		}
+		return
+	}
+	if m := pythonError.FindStringSubmatch(s); m != nil && len(x.errors) < mostSaved {
+		x.failed(r.name, m[2], m[1])
 		return
 	}
 	if i < 4 || strings.LastIndex(s[:i], ": ") < 2 || s[0] < '-' || !strings.Contains(s[i:], ": ") || len(x.errors) >= mostSaved || errno.Of(s[i:]) == "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
@@ -298,12 +299,6 @@ func (x *systemText) waiting() []procs.Thread {
 	return list
 }
 
-// fuseClients are programs that only serve FUSE file systems. Stopped, none of them answers, also where the text shows nobody who waits.
-var fuseClients = []string{
-	"alluxio-fuse", "blobfuse", "blobfuse2", "ceph-fuse", "cfs-client", "curve-fuse", "geesefs", "glusterfs", "gcsfuse", "goofys", "juicefs", "lustre-fuse", "mfsmount", "mount-s3",
-	"ossfs", "ossfs2", "rclone", "s3backer", "s3fs", "s3ql", "seaweedfs", "sshfs", "weed",
-}
-
 // continued is a command that lets a stopped process go on.
 var continued = pattern.New(`\bkill +(?:-18|-CONT|-SIGCONT|-s +(?:18|CONT|SIGCONT)) +(\d+)`)
 
@@ -330,7 +325,7 @@ func (x *systemText) addServers(e *forensics.Evidence) {
 		last[row.pid] = row.state[:1]
 	}
 	for _, row := range x.rows {
-		if state := last[row.pid]; state != "T" && (state != "t" || !waitedFor) || state != row.state[:1] || !waitedFor && !slices.Contains(fuseClients, row.comm()) {
+		if state := last[row.pid]; state != "T" && (state != "t" || !waitedFor) || state != row.state[:1] || !waitedFor && !fsfamily.ServesFUSE(row.comm()) {
 			continue
 		}
 		for _, point := range row.paths() {
@@ -344,7 +339,7 @@ func (x *systemText) addServers(e *forensics.Evidence) {
 				waitedAt := func(t procs.Thread) bool {
 					return waits(t) && t.Device == "" && (t.Path == point || strings.HasPrefix(t.Path, point+"/"))
 				}
-				client := slices.Contains(fuseClients, row.comm()) && path.Clean(row.args[len(row.args)-1]) == point
+				client := fsfamily.ServesFUSE(row.comm()) && path.Clean(row.args[len(row.args)-1]) == point
 				if !client && !poduid.Path.MatchString(point) && !strings.HasSuffix(point, "/globalmount") && !slices.ContainsFunc(e.Threads, waitedAt) {
 					continue
 				}

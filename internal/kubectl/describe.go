@@ -116,7 +116,7 @@ type apiObject struct {
 }
 
 // shown are the objects in trouble that descriptions, tables and events show: those that are being deleted, pods that use such a claim,
-// and pods that cannot be scheduled since nodes are in trouble. Others are left out: their text may be anything that looks like one.
+// and pods that cannot be scheduled since nodes are in trouble, or for minutes. Others are left out: their text may be anything that looks like one.
 func (p *page) shown() []byte {
 	if p.now.IsZero() {
 		return nil
@@ -236,7 +236,8 @@ var (
 // joining is how long a node may be not ready before it is in trouble.
 const joining = 10 * time.Minute
 
-// unscheduled are the last events of pods that cannot be scheduled because of nodes in trouble.
+// unscheduled are the last events of pods that cannot be scheduled because of nodes in trouble, or that have found none for longer than a new
+// node needs to join.
 func (p *page) unscheduled() []Event {
 	last := map[string]Event{}
 	var names []string
@@ -256,7 +257,7 @@ func (p *page) unscheduled() []Event {
 	var list []Event
 	for _, id := range names {
 		e := last[id]
-		if e.Reason == "FailedScheduling" && inTroubledNode(e) && noNode.MatchString(e.Message) {
+		if e.Reason == "FailedScheduling" && (inTroubledNode(e) || p.now.Sub(e.First) >= joining) && noNode.MatchString(e.Message) {
 			list = append(list, e)
 		}
 	}

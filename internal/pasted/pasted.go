@@ -4,6 +4,8 @@
 package pasted
 
 import (
+	"cmp"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +28,7 @@ func Clean(text []byte) []byte {
 	}
 	changed := decode(lines) || tests
 	changed = unframe(lines) || changed
+	changed = unwrap(lines) || changed
 	changed = unprefix(lines) || changed
 	changed = broadcast(lines) || changed
 	changed = plugins(lines) || changed
@@ -170,6 +173,39 @@ var (
 	// halfKlog is the end of klog's header, of which somebody has cut off the beginning.
 	halfKlog = pattern.New(`^[> \t]*[\d:]*\d\.\d{6} +\d+ [\w-]+\.go:\d+\] `)
 )
+
+// labels are what an export of Loki puts before each line.
+var labels = pattern.New(`^[> \t]*\{"[\w.]+": ?"[^"]*"(?:, ?"[\w.]+": ?"[^"]*")*\} +`)
+
+// unwrap writes the records of a log collector as syslog writes lines to a file: they have a time, a program and a message, and often a host.
+func unwrap(lines []string) (changed bool) {
+	for i, line := range lines {
+		if !strings.HasPrefix(line, `{"`) {
+			continue
+		}
+		if m := labels.FindString(line); m != "" && begins(line[len(m):]) {
+			lines[i], changed = line[len(m):], true
+			continue
+		}
+		var record map[string]any
+		if json.Unmarshal([]byte(line), &record) != nil {
+			continue
+		}
+		value := func(keys ...string) string {
+			for _, key := range keys {
+				if s, ok := record[key].(string); ok && s != "" && !strings.Contains(s, "\n") {
+					return s
+				}
+			}
+			return ""
+		}
+		at, unit, message := value("ts", "time", "timestamp", "@timestamp"), value("unit", "ident", "program", "syslog_identifier"), value("msg", "message", "log")
+		if isoHead.MatchString(at) && unit != "" && !strings.ContainsAny(at+unit, " ") && message != "" {
+			lines[i], changed = at+" "+cmp.Or(value("host", "hostname", "node"), "localhost")+" "+strings.TrimSuffix(unit, ".service")+": "+message, true
+		}
+	}
+	return changed
+}
 
 // unprefix takes off what programs put before each line that read the logs of many nodes or containers.
 func unprefix(lines []string) (changed bool) {

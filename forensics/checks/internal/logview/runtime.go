@@ -63,7 +63,7 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 }
 
 // byHand says that all that shows it are calls of crictl, or what docker has printed, of which one was answered later, or a single one: crictl
-// waits for seconds, and a busy runtime is that slow. It is not that slow that it needs half a minute.
+// waits for seconds, and a busy runtime is that slow. No list takes a minute.
 func byHand(p *forensics.Pass) bool {
 	all := Events(p, logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy)
 	if len(all) == 0 || slices.ContainsFunc(all, func(e logs.Event) bool {
@@ -71,14 +71,14 @@ func byHand(p *forensics.Pass) bool {
 	}) {
 		return false
 	}
-	return len(all) == 1 && all[0].Count == 1 && all[0].Kind == logs.KindRuntimeCallFailed && !halfMinute(all[0]) || lastLine(Events(p, "runtime-answered")) > lastLine(all)
+	return len(all) == 1 && all[0].Count == 1 && all[0].Kind == logs.KindRuntimeCallFailed && !wholeMinute(all[0]) || lastLine(Events(p, "runtime-answered")) > lastLine(all)
 }
 
-// halfMinute says whether somebody has waited so long for a list, or longer.
-func halfMinute(e logs.Event) bool {
+// wholeMinute says whether somebody has waited so long for a list, or longer.
+func wholeMinute(e logs.Event) bool {
 	_, within, ok := strings.Cut(e.Reason, ": no answer within ")
 	seconds, err := strconv.Atoi(strings.TrimSuffix(within, " s"))
-	return ok && err == nil && seconds >= 30
+	return ok && err == nil && seconds >= 60
 }
 
 // lastLine is the last line of events of one text, whose lines have no times; 0 where there is none.

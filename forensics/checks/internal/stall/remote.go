@@ -30,7 +30,7 @@ func remoteWait(g goroutines.Goroutine) Wait {
 			continue
 		case s.typ == "kubeDockerClient":
 			return Wait{Kind: WaitRuntime, Call: s.name, docker: true, frame: i}
-		case s.pkg == "k8s.io/client-go/rest" && s.typ == "Request":
+		case s.pkg == "k8s.io/client-go/rest" && s.typ == "Request", strings.HasPrefix(s.pkg, "k8s.io/client-go/kubernetes/typed/"):
 			return Wait{Kind: WaitAPI, Call: s.name, frame: i}
 		case isDBus(s.pkg):
 			call := systemdCall(g.Frames[i:])

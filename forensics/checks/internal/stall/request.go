@@ -74,7 +74,7 @@ func blockedRequest(p *forensics.Pass, s Stack) (Request, bool) {
 		switch {
 		case w.Kind == waitShim && actsOnTask(w.Call):
 			r.Service, r.Method = "tasks.Tasks", w.Call // of containerd itself, when a container has ended
-		case w.Kind == WaitFile && r.Program == "containerd" && servesSome(s.Goroutine):
+		case w.Kind == WaitFile && r.Program == "containerd" && servesSome(s.Goroutine), w.Kind == WaitLock && r.Program == "containerd" && cutLong(s.Goroutine):
 			r.Service, r.Method = "tasks.", "a request"
 		default:
 			return r, false
@@ -118,6 +118,11 @@ func servesSome(g goroutines.Goroutine) bool {
 	const server = "google.golang.org/grpc.(*Server)."
 	return g.CreatedBy != nil && strings.HasPrefix(g.CreatedBy.Func, server+"serveStreams") &&
 		!slices.ContainsFunc(g.Frames, func(f goroutines.Frame) bool { return strings.HasPrefix(f.Func, server) })
+}
+
+// cutLong says whether a goroutine, of which the outer frames were cut off, has waited for a lock for longer than any holder needs one.
+func cutLong(g goroutines.Goroutine) bool {
+	return g.ID > 1 && g.CreatedBy == nil && len(g.Frames) > 0 && 60*g.WaitMinutes >= stopLimit
 }
 
 // csiTimeout is when the kubelet gives a call of a CSI driver up, in seconds (pkg/volume/csi/csi_plugin.go). To replay the journal of a large
