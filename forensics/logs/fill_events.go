@@ -122,6 +122,9 @@ func eventOfKill(e *entry, o *occurrence) bool {
 // eventOfPressure reads "Attempting to reclaim ephemeral-storage" and the conditions of a node.
 func eventOfPressure(e *entry, o *occurrence) bool {
 	o.Code = ""
+	if strings.Contains(e.API.Reason, "Has") {
+		o.Code = "condition"
+	}
 	switch reason := e.API.Reason; {
 	case strings.HasPrefix(e.Message, "Attempting to reclaim "):
 		o.Reason = cut(strings.TrimPrefix(e.Message, "Attempting to reclaim "), maxName)

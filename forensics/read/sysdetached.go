@@ -33,8 +33,8 @@ type lazyUnmounts struct {
 var (
 	lazyUnmount = pattern.New(`(?:\bumount\s+(?:-\w+\s+)*(?:-\w*l\w*|--lazy)|\bfusermount3?\s+-\w*z\w*)(?:\s+(/\S+))?`)
 	// needsDisk are commands that fail while a disk has a file system that is mounted anywhere.
-	needsDisk = pattern.New(`\b(?:rbd (?:unmap|device unmap)|mkfs(?:\.\w+)?|mke2fs|wipefs|dmsetup remove|cryptsetup (?:luksClose|close)|lvchange|vgchange|lvremove|mdadm (?:--stop|-S)|e2fsck|fsck(?:\.\w+)?|xfs_repair|nbd-client -d|qemu-nbd -d|losetup -d|blockdev)\s.*?(\S+)$`)
-	inUse     = pattern.New(`^/dev/(\S+) is (?:apparently )?in use\b|\bDevice (\S+) is still in use\b|(\S+) contains a filesystem in use`)
+	needsDisk = pattern.New(`\b(?:rbd (?:unmap|device unmap)|multipath -f|mkfs(?:\.\w+)?|mke2fs|wipefs|dmsetup remove|cryptsetup (?:luksClose|close)|lvchange|vgchange|lvremove|mdadm (?:--stop|-S)|e2fsck|fsck(?:\.\w+)?|xfs_repair|nbd-client -d|qemu-nbd -d|losetup -d|blockdev)\s.*?(\S+)$`)
+	inUse     = pattern.New(`^/dev/(\S+) is (?:apparently )?in use\b|\bDevice (\S+) is still in use\b|(\S+) contains a filesystem in use|(\S+): map in use$`)
 	unmapBusy = pattern.New(`\bunmap failed: \(16\)`)
 	liveDisk  = pattern.New(`^/(?:sys|proc)/fs/(?:ext4|xfs|btrfs|f2fs|jbd2)/(\S+?)/?$`)
 	openFile  = pattern.New(`^(\S+)\s+(\d+)\s+(?:\S+\s+){0,3}?(?:cwd|rtd|txt|mem|\d+[urw]?\S?)\s+(?:REG|DIR)\s+(\d+,\d+)\s+(?:\S+\s+){1,3}(/.*)$`)
@@ -75,7 +75,7 @@ func (r *detachedReader) line(s string, _ int) {
 	m := inUse.FindStringSubmatch(text)
 	switch {
 	case m != nil:
-		d.found(path.Base(m[1]+m[2]+m[3]), true)
+		d.found(path.Base(m[1]+m[2]+m[3]+m[4]), true)
 	case r.device != "" && errno.Of(text) == "EBUSY", unmapBusy.MatchString(text):
 		d.found(r.device, true)
 	case strings.Contains(text, "lsof") || processFD.MatchString(text):

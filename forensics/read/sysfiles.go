@@ -1,6 +1,8 @@
 package read
 
 import (
+	"bytes"
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
@@ -142,7 +144,28 @@ func (x *systemText) addLeftover(e *forensics.Evidence, v csiLeftover) {
 	if i < 0 {
 		i = len(e.PodDirs)
 		dir := v.path[:strings.Index(v.path, v.uid)+len(v.uid)]
-		e.PodDirs = append(e.PodDirs, kubelet.PodDir{UID: v.uid, Path: dir, Containers: []string{}, Volumes: []kubelet.Volume{}, Subpaths: []kubelet.Subpath{}, Unknown: []string{}})
+		e.PodDirs = append(e.PodDirs, kubelet.PodDir{UID: v.uid, Path: dir, Searched: x.searchOf(v.uid), Containers: []string{}, Volumes: []kubelet.Volume{}, Subpaths: []kubelet.Subpath{}, Unknown: []string{}})
 	}
 	e.PodDirs[i].Volumes = append(e.PodDirs[i].Volumes, volume)
+}
+
+// shortUID is a UID of which somebody has left out the end.
+var shortUID = pattern.New(`\b([0-9a-f]{8})-\.\.\.`)
+
+// wholeUIDs puts the ends of UIDs back that the text has elsewhere, if only one begins like that.
+func wholeUIDs(text []byte) []byte {
+	if !bytes.Contains(text, []byte("-...")) {
+		return text
+	}
+	whole := map[string]string{}
+	for _, uid := range podUID.FindAllString(string(text), mostSaved) {
+		begin := uid[:8]
+		if other, ok := whole[begin]; ok && other != uid {
+			uid = "" // which of them is not known
+		}
+		whole[begin] = uid
+	}
+	return []byte(shortUID.ReplaceAllStringFunc(string(text), func(short string) string {
+		return cmp.Or(whole[short[:8]], short)
+	}))
 }

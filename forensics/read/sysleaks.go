@@ -28,7 +28,7 @@ type tableSearch struct {
 }
 
 var (
-	allTables = pattern.New(`\bgrep\s+(?:-\w+\s+)*["']?([\w.:~/-]{4,})["']?\s+/proc/[*\[][^\s/]*/(?:task/\*/)?mount(?:s|info)\b`)
+	allTables = pattern.New(`\bgrep\s+(?:-\w+\s+)*["']?([\w.:~/-]{4,}) ?["']?\s+/proc/[*\[][^\s/]*/(?:task/\*/)?mount(?:s|info)\b`)
 	tableOf   = pattern.New(`^/proc/(\d+|self|thread-self)/(?:task/\d+/)?mount(?:s|info)\b`)
 	// writable is in each row of a table, and tells it from the next command.
 	writable  = pattern.New(`\b(?:rw|ro)\b`)

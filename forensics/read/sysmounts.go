@@ -262,6 +262,7 @@ type errorReader struct {
 
 func (r *errorReader) line(s string, _ int) {
 	x := r.to
+	s = strings.TrimLeft(s, " ") // a tab is what klog puts before the output of a pod's probe
 	i := strings.Index(s, "/")
 	if strings.HasPrefix(s, "cannot ") && len(x.errors) < mostSaved {
 		if m := bareError.FindStringSubmatch(s); m != nil {

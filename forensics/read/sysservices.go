@@ -25,9 +25,11 @@ type serviceReader struct {
 
 var (
 	unitHeading = pattern.New(`^[●○×↻•*x] (\S+)\.service\b`)
-	unitRuns    = pattern.New(`^Active: (?:active|activating \(start|reloading)|^active$|"reason":"KubeletRuns"`) // what internal/kubectl makes of the line
+	unitRuns    = pattern.New(`^Active: (?:active|activating \(start\)|reloading)|^active$|"reason":"KubeletRuns"`) // what internal/kubectl makes of the line
 	unitStart   = pattern.New(`[#$] (?:sudo )?systemctl (?:re)?start kubelet\b`)
 	unitActive  = pattern.New(`^Active: (inactive|failed|activating \(auto-restart\))(?: (.*))?$`)
+	// unitWaits is a unit whose ExecStartPre has not ended for longer than TimeoutStartSec gives it by default (systemd.service(5)).
+	unitWaits   = pattern.New(`^Active: (activating \(start-pre\)) since .*; ((?:\d+ ?(?:h|days?|weeks?|months?|years?) |[2-9]min |\d\dmin ).*ago)`)
 	ofKubelet   = pattern.New(`\bis-active kubelet(?:\.service)?\s*$|kubelet.*/status\b|^Name:\s+kubelet$`)
 	processStop = pattern.New(`^State:\s+([Tt]) \((?:stopped|tracing stop)\)`)
 	processID   = pattern.New(`^(?:Tgid|Pid):\s+(\d+)`)
@@ -62,6 +64,9 @@ func (r *serviceReader) line(s string, number int) {
 	switch {
 	case unitRuns.MatchString(text):
 		r.to.kubelet = nil
+	case unitWaits.MatchString(text):
+		m := unitWaits.FindStringSubmatch(text)
+		r.to.found(&kubelet.Instance{Expected: "systemctl says that its unit is " + m[1] + " since " + m[2] + " (" + saved + ")"}, r.name)
 	case unitActive.MatchString(text):
 		m := unitActive.FindStringSubmatch(text)
 		r.between = strings.HasPrefix(m[1], "activating")

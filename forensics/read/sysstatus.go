@@ -37,9 +37,23 @@ func (r *statusReader) line(s string, line int) {
 	case "Tgid", "Pid":
 		r.pid = atoi(value)
 	default:
-		if set, _ := strconv.ParseUint(value, 16, 64); set&sigkillBit != 0 && r.blocked && r.pid != 0 {
+		set, _ := strconv.ParseUint(value, 16, 64)
+		switch {
+		case set&sigkillBit == 0 || r.pid == 0:
+		case r.blocked:
 			r.blocked = false
 			r.add(processRow{pid: r.pid, state: "D", args: []string{r.comm}, pending: true}, line)
+		default:
+			r.listed(r.pid)
+		}
+	}
+}
+
+// listed notes a SIGKILL that waits for a process which is listed as blocked above.
+func (r *statusReader) listed(pid int) {
+	for i := range r.to.rows {
+		if row := &r.to.rows[i]; row.pid == pid && row.state[0] == 'D' {
+			row.pending = true
 		}
 	}
 }

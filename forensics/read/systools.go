@@ -109,6 +109,7 @@ type lineReader interface{ line(s string, number int) }
 // readText takes all sorts of output from a small text.
 func (x *systemText) readText(name string, in io.Reader) {
 	text, _ := io.ReadAll(io.LimitReader(in, pasted.MaxSize))
+	text = wholeUIDs(text)
 	x.kubeletIn(name, text)
 	stacks, calls := &stackReader{to: x, name: name}, &straceReader{to: x, name: name}
 	var readers []lineReader
@@ -127,7 +128,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{&leakReader{to: x, name: name}, []string{"/mountinfo", "/mounts", "findmnt "}},
 		{&timeReader{to: x, name: name}, []string{"time "}},
 		{calls, []string{"stat", "AT_FDCWD", "getdents", "access(", "chdir(", "readlink("}},
-		{&statusReader{processReader: processReader{to: x, name: name}}, []string{"State:"}},
+		{&statusReader{processReader: processReader{to: x, name: name}}, []string{"Pnd:"}},
 		{&detachedReader{to: x, name: name}, []string{"umount", "unmap"}},
 		{&servedReader{to: x, name: name}, []string{"geesefs", "goofys", "gcsfuse", "glusterfs", "juicefs"}},
 		{&metricReader{to: x, name: name}, []string{goroutineMetric}},

@@ -59,6 +59,9 @@ const ownRequest = "/kube-node-lease/leases/"
 // readyNow is a node and its state, in a table or in a sentence.
 var readyNow = pattern.New("(?:^|[\\s\"'`(*])([a-z0-9][a-z0-9.-]*)[\"'`*]?\\s+(?:(?:is|was|as|has|been|became|shows|now|back|again|to|in|status|state)\\s+){0,4}[\"'`*]?Ready\\b")
 
+// readyOnce is a word of a sentence about a node that was ready, or is not for certain.
+var readyOnce = pattern.New(`\b(?:was|were|until|before|not|never|should|would|if|when|once)\b`)
+
 // isReady makes an event of a line that says the node to be ready whose kubelet could not reach the API server, by the lines above, and of a
 // row of the only node whose kubelet has written the lines above.
 func (p *page) isReady(i int) bool {
@@ -109,6 +112,8 @@ func (p *page) wellAgain(line string) {
 		if since, err = time.Parse(dateLayout, m[4]); err != nil {
 			return
 		}
+	} else if m := readyNow.FindStringSubmatch(line); m != nil && len(line) <= maxRow && !readyOnce.MatchString(line) {
+		node = m[1]
 	} else {
 		return
 	}

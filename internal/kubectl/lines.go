@@ -365,10 +365,12 @@ func length(s string) time.Duration {
 var quantity = pattern.New(`(\d+(?:\.\d+)?)(ms|s|m|h|d|y)`)
 
 var (
-	field      = pattern.New(`^(\s{0,8})(Name|Namespace|Node|Roles|Taints|StorageClass|Access Modes|Reclaim Policy|Containers|Node-Selectors|Finalizers|Used By|Mounted By):\s*(\S*)`)
-	command    = pattern.New(`(?:kubectl|oc|k)\b.*\b(?:events?|ev|po|pods?|pvc)\b.*\s(?:-n|--namespace)[ =]([a-z0-9][a-z0-9.-]*)`)
-	command2   = pattern.New(`(?:kubectl|oc|k)\b.*\s(?:-n|--namespace)[ =]([a-z0-9][a-z0-9.-]*).*\b(?:events?|ev|po|pods?|pvc)\b`)
-	getNode    = pattern.New(`(?:kubectl|oc|k) get (?:nodes?|no)[ /]([a-z0-9][a-z0-9.-]*)\b`)
+	field    = pattern.New(`^(\s{0,8})(Name|Namespace|Node|Roles|Taints|StorageClass|Access Modes|Reclaim Policy|Containers|Node-Selectors|Finalizers|Used By|Mounted By):\s*(\S*)`)
+	command  = pattern.New(`(?:kubectl|oc|k)\b.*\b(?:events?|ev|po|pods?|pvc)\b.*\s(?:-n|--namespace)[ =]([a-z0-9][a-z0-9.-]*)`)
+	command2 = pattern.New(`(?:kubectl|oc|k)\b.*\s(?:-n|--namespace)[ =]([a-z0-9][a-z0-9.-]*).*\b(?:events?|ev|po|pods?|pvc)\b`)
+	getNode  = pattern.New(`(?:kubectl|oc|k) get (?:nodes?|no)[ /]([a-z0-9][a-z0-9.-]*)\b`)
+	// describeOf is a command of whose answer only some lines are shown, perhaps not the name.
+	describeOf = pattern.New(`(?:kubectl|oc|k)\b.*\bdescribe (po|pods?|pvc|persistentvolumeclaims?|pv|persistentvolumes?|no|nodes?)[ /]([a-z0-9][a-z0-9.-]*)\b.*\|`)
 	assignedTo = pattern.New(`^Successfully assigned (?:([\w.-]+)/)?([\w.-]+) to ([\w.-]+)`)
 )
 
@@ -383,6 +385,11 @@ func (p *page) context(line string) {
 		p.node = m[1]
 	}
 	p.gone(line)
+	if m := describeOf.FindStringSubmatch(line); m != nil {
+		p.described = described{kind: kindOf(strings.TrimSuffix(m[1], "s")), namespace: p.namespace, name: m[2], fields: map[string][]string{}}
+		p.sections = append(p.sections, p.described)
+		return
+	}
 	if n := len(p.sections); n > 0 {
 		p.described.field(line)
 		p.sections[n-1] = p.described

@@ -5,6 +5,7 @@ package pasted
 
 import (
 	"cmp"
+	"encoding/csv"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -22,7 +23,7 @@ const MaxSize = 1 << 20
 // nothing to change.
 func Clean(text []byte) []byte {
 	lines := strings.Split(string(text), "\n")
-	tests := dropTests(lines)
+	tests := dropTests(lines) || dropManual(lines)
 	if !tests && machineWritten(lines) {
 		return nil
 	}
@@ -32,6 +33,7 @@ func Clean(text []byte) []byte {
 	changed = unprefix(lines) || changed
 	changed = broadcast(lines) || changed
 	changed = plugins(lines) || changed
+	changed = multipath(lines) || changed
 	changed = strip(lines) || changed
 	changed = joinWords(lines, true) || changed
 	changed = join(lines) || changed
@@ -63,6 +65,22 @@ func dropTests(lines []string) bool {
 		return false
 	}
 	clear(lines[first : last+1])
+	return true
+}
+
+var (
+	// manual is the heading of instructions, and placeholder what stands there for a name.
+	manual      = pattern.New(`(?i)^[#*=> \t]*(?:runbook|playbook|how[ -]?to|sop|troubleshooting guide|knowledge base|kb[ -]?\d+)\b`)
+	placeholder = pattern.New(`<(?i:pod[ _-]?)?(?i:uid|pv|pvc|node|name|namespace|path|volume|pod|id|host|ip|mountpoint|device)(?i:[ _-](?:name|id|uid))?>`)
+)
+
+// dropManual empties instructions for others: their messages are examples.
+func dropManual(lines []string) bool {
+	first := slices.IndexFunc(lines, func(line string) bool { return strings.TrimSpace(line) != "" })
+	if first < 0 || !manual.MatchString(lines[first]) || !slices.ContainsFunc(lines, placeholder.MatchString) {
+		return false
+	}
+	clear(lines)
 	return true
 }
 
@@ -164,7 +182,7 @@ func isInline(rest string) bool {
 var (
 	// address is what talosctl, pdsh and others put before each line of a node, container what kubectl logs --prefix does.
 	address      = pattern.New(`^[> \t]*(?:\d{1,3}(?:\.\d{1,3}){3}: |\[pod/[^\] ]+\] )`)
-	host         = pattern.New(`^[> \t]*(?:[\w.-]+: |\d\d:\d\d:\d\d [\w.-]+ +)`)
+	host         = pattern.New(`^[> \t]*(?:[\w.-]+(?:\[\d+\])?: |\d\d:\d\d:\d\d [\w.-]+ +)`)
 	unmistakable = pattern.New(`^(?:[IWEFD]\d{4} \d\d:\d\d:\d\d\.\d|\{"ts": ?\d|\{"(?:error|level|msg|time)": ?"|time="\d)`)
 	// chat is what a client of IRC writes before each line: the time and the speaker. Rows of tables are left alone there: their ages count
 	// from then, and whoever talks on tells how it ended.
@@ -180,6 +198,10 @@ var labels = pattern.New(`^[> \t]*\{"[\w.]+": ?"[^"]*"(?:, ?"[\w.]+": ?"[^"]*")*
 // unwrap writes the records of a log collector as syslog writes lines to a file: they have a time, a program and a message, and often a host.
 func unwrap(lines []string) (changed bool) {
 	for i, line := range lines {
+		if cell := cellOf(line); cell != "" {
+			lines[i], changed = cell, true
+			continue
+		}
 		if !strings.HasPrefix(line, `{"`) {
 			continue
 		}
@@ -191,20 +213,44 @@ func unwrap(lines []string) (changed bool) {
 		if json.Unmarshal([]byte(line), &record) != nil {
 			continue
 		}
+		if source, ok := record["_source"].(map[string]any); ok { // of Elasticsearch
+			record = source
+		}
 		value := func(keys ...string) string {
 			for _, key := range keys {
+				if inner, ok := record[key].(map[string]any); ok {
+					record[key] = inner["name"]
+				}
 				if s, ok := record[key].(string); ok && s != "" && !strings.Contains(s, "\n") {
 					return s
 				}
 			}
 			return ""
 		}
-		at, unit, message := value("ts", "time", "timestamp", "@timestamp"), value("unit", "ident", "program", "syslog_identifier"), value("msg", "message", "log")
+		at, unit, message := value("ts", "time", "timestamp", "@timestamp"), value("unit", "ident", "program", "process", "syslog_identifier"), value("msg", "message", "log")
 		if isoHead.MatchString(at) && unit != "" && !strings.ContainsAny(at+unit, " ") && message != "" {
 			lines[i], changed = at+" "+cmp.Or(value("host", "hostname", "node"), "localhost")+" "+strings.TrimSuffix(unit, ".service")+": "+message, true
 		}
 	}
 	return changed
+}
+
+// cellOf is the cell of a row of CSV that begins as programs begin a line of a log, "" where there is none.
+func cellOf(line string) string {
+	if !strings.HasPrefix(line, `"`) || !strings.Contains(line, `","`) {
+		return ""
+	}
+	cells, err := csv.NewReader(strings.NewReader(line)).Read()
+	if err != nil {
+		return ""
+	}
+	i := slices.IndexFunc(cells, func(cell string) bool {
+		return begins(cell) && !isoHead.MatchString(cell) && !strings.Contains(cell, "\n")
+	})
+	if i < 0 {
+		return ""
+	}
+	return cells[i]
 }
 
 // unprefix takes off what programs put before each line that read the logs of many nodes or containers.
@@ -265,6 +311,38 @@ func plugins(lines []string) (changed bool) {
 			if m := pluginError.FindStringSubmatch(line); m != nil {
 				lines[i], changed = `level=warning msg="failed to load plugin" error=`+strconv.Quote(m[1]), true
 			}
+		}
+	}
+	return changed
+}
+
+var (
+	// mapHead is the first line that "multipath -ll" prints of a disk, mapPath one of its paths.
+	mapHead = pattern.New(`^[> \t]*(?:[\w.-]+ )?\(?[0-9a-f]{16,}\)? (dm-\d+) `)
+	mapPath = pattern.New("^[> \\t]*[|`][ |]*[-`|]+ \\d+:\\d+:\\d+:\\d+ +\\w+ +\\d+:\\d+ +(failed|active) ")
+)
+
+// multipath writes of a disk that has lost all its paths what the kernel logs then.
+func multipath(lines []string) (changed bool) {
+	for i, line := range lines {
+		m := mapHead.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		paths, failed := 0, 0
+		for _, below := range lines[i+1 : min(i+40, len(lines))] {
+			if mapHead.MatchString(below) || strings.TrimSpace(below) == "" {
+				break
+			}
+			if of := mapPath.FindStringSubmatch(below); of != nil {
+				paths++
+				if of[1] == "failed" {
+					failed++
+				}
+			}
+		}
+		if paths > 0 && failed == paths {
+			lines[i], changed = "multipathd: "+m[1]+": remaining active paths: 0", true
 		}
 	}
 	return changed

@@ -63,6 +63,10 @@ func findPressure(p *forensics.Pass) *pressure {
 	s.refs, s.times = EventRefs(s.events...), findings.Times(Count(s.events))
 	s.since, s.until = First(s.events), Last(s.events)
 	s.current = Current(p, s.until)
+	last := Last(slices.DeleteFunc(slices.Clone(s.events), func(e logs.Event) bool { return e.Code != "condition" }))
+	if end := Story(p).Last; last != nil && !relievedSince(p, last) && end.Sub(*last) >= longPressure {
+		s.current, s.until = true, end // the kubelet says when a condition ends
+	}
 	return &s
 }
 
@@ -94,10 +98,15 @@ func (s *pressure) Lasting(p *forensics.Pass) (since *time.Time, resources strin
 	if s == nil || s.since == nil || !s.current || s.until.Sub(*s.since) < longPressure && len(s.evicted) < 2 {
 		return nil, "", false
 	}
-	if relieved := Last(Events(p, "eviction-relieved")); relieved != nil && !relieved.Before(*s.until) {
+	if relievedSince(p, s.until) {
 		return nil, "", false
 	}
 	return s.since, s.short(), true
+}
+
+func relievedSince(p *forensics.Pass, t *time.Time) bool {
+	relieved := Last(Events(p, "eviction-relieved"))
+	return relieved != nil && !relieved.Before(*t)
 }
 
 // short names the resources. A kubelet knows a dozen; a forged log can name thousands.
