@@ -180,6 +180,14 @@ func TestLogsOfOnePod(t *testing.T) {
 			t.Errorf("an event of another pod: %+v", e)
 		}
 	}
+	pods := filepath.Join(t.TempDir(), "kubelet.log") // a StatefulSet makes a pod of the same name again
+	const killed = "E1124 10:00:0%d.000000    1200 pod_workers.go:1300] \"Error syncing pod, skipping\" err=\"x\" pod=\"shop/cart-0\" podUID=\"0b5d2a54-6ffa-4d31-9a2b-7e13c40f1f7%d\"\n"
+	if err := os.WriteFile(pods, fmt.Appendf(nil, killed+killed, 1, 1, 2, 2), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if o := finish(t, command(t, "logs", "--pod", "shop/cart-0", pods)); !strings.Contains(o.stderr, "shop/cart-0 is the name of 2 pods in these logs") {
+		t.Errorf("two pods of one name: %q", o.stderr)
+	}
 	for pod, says := range map[string]string{"default/web-lab-node-2": "did you mean default/web-lab-node-1?", "shop/cart-0": "they name default/web-lab-node-1"} {
 		o := finish(t, command(t, "logs", "--pod", pod, log))
 		if o.status != exitFailed || o.stdout != "" || !strings.Contains(o.stderr, says) {

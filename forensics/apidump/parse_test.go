@@ -278,3 +278,12 @@ func BenchmarkParse50000Pods(b *testing.B) {
 		d.PodGC("1.34.0")
 	}
 }
+
+// TestFirstError names the error of the first object that cannot be decoded, whichever worker had it.
+func TestFirstError(t *testing.T) {
+	text := `{"metadata":{}}` + "\n" + strings.Repeat(kubectlPod+"\n", 300) + `{"spec":{}}`
+	_, err := Parse(strings.NewReader(text))
+	if err == nil || !strings.Contains(err.Error(), "2 of 302 objects cannot be decoded") || !strings.HasSuffix(err.Error(), "first: an object without a kind") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -102,6 +102,7 @@ func TestBackingsOfServers(t *testing.T) {
 		"ceph: no storage daemon":  {ceph, map[string]string{client + "mds_sessions": "mds.0 open\n"}, want{FaultSilent, "no storage daemon (OSD) is up for 1 request"}},
 		"ceph: metadata only":      {ceph, map[string]string{client + "mds_sessions": "", client + "osdc": "REQUESTS 0 homeless 0\n"}, want{FaultSilent, "have no open request: 73 mds0 getattr #10000000000"}},
 		"ceph: old kernel, osds":   {ceph, map[string]string{client + "mds_sessions": "", client + "mdsc": "", client + "osdc": "118 osd3 2.7b 1.0 write\n"}, want{FaultSilent, "storage daemons (OSD) do not respond, metadata servers have no open request"}},
+		"ceph: requests that stay": {ceph, map[string]string{client + "mds_sessions": "", client + "mdsc": "", client + "monc": "", client + "osdc": "REQUESTS 0 homeless 0\nLINGER REQUESTS\n18446462598732840961 osd3 2.7b watch\nBACKOFFS\n7 osd1 2.7b\n"}, want{}}, // watches and backoffs
 		"ceph: nothing is waiting": {ceph, map[string]string{client + "mds_sessions": "", client + "mdsc": "", client + "osdc": "", client + "monc": ""}, want{}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -51,12 +51,13 @@ func orLogs(needs []forensics.Need) (all []forensics.Need) {
 	return all
 }
 
-// withLog runs a check of mounts where they were read and probed, and else reports the mounts of which messages say the same.
+// withLog runs a check of mounts where they were read and probed, and else reports the mounts of which messages say the same. A saved text may
+// have the answers of some mounts only.
 func withLog(cause logs.Cause, now, then string, run func(*forensics.Pass)) func(*forensics.Pass) {
 	return func(p *forensics.Pass) {
 		run(p)
 		seen, _ := p.Evidence.Saw(forensics.SourceMounts)
-		if probed, _ := p.Evidence.Saw(forensics.SourceHealth); !seen || !probed {
+		if probed, _ := p.Evidence.Saw(forensics.SourceHealth); !seen || !probed || p.Evidence.Collector.PID == 0 { // a text need not have all
 			reportDeadMounts(p, cause, now, then)
 		}
 	}
@@ -67,7 +68,14 @@ func reportDeadMounts(p *forensics.Pass, cause logs.Cause, now, then string) {
 	list := slices.DeleteFunc(slices.Clone(logview.Story(p).Events), func(e logs.Event) bool {
 		return e.Kind.Lane() == logs.LaneKernel || e.Cause() != cause
 	})
-	spec := incident.Spec{Window: 5 * time.Minute, Subject: func(e logs.Event) forensics.Entity { return mountInMessage(p, e) }}
+	seen, _ := p.Evidence.Saw(forensics.SourceHealth)
+	spec := incident.Spec{Window: 5 * time.Minute, Subject: func(e logs.Event) forensics.Entity {
+		mount := mountInMessage(p, e)
+		if seen && mount.Kind == forensics.KindMount {
+			return forensics.Entity{} // which has an answer
+		}
+		return mount
+	}}
 	for _, i := range spec.Find(p, list) {
 		i.Said = true
 		i.Minor = i.Count < 2 && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Number >= 1 || ofOperation(e) }) // the second wait of the kubelet
@@ -138,6 +146,9 @@ func mountInMessage(p *forensics.Pass, e logs.Event) forensics.Entity {
 	}
 	if e.Path == "" && e.UniqueName == "" && e.Volume == "" {
 		if path := statted.FindStringSubmatch(e.Reason); path != nil {
+			if list := p.Model.Host().At(path[1]); len(list) > 0 {
+				return forensics.MountEntity(list[len(list)-1].ID)
+			}
 			return incident.Thing(forensics.KindPath, path[1])
 		}
 		return forensics.Entity{}

@@ -147,7 +147,8 @@ func TestEveryRuleHasLiterals(t *testing.T) {
 		}
 	}
 	for _, l := range literals() {
-		if len(l) < minLiteral || strings.ContainsFunc(l, escaped) {
+		prose := slices.Contains(solvedWords, l) // which nobody writes as JSON
+		if len(l) < minLiteral || strings.ContainsFunc(l, escaped) && !prose {
 			t.Errorf("%q is short, or written otherwise in JSON or in klog's quotes", l)
 		}
 	}

@@ -41,6 +41,32 @@ func saidOver(e *entry, o *occurrence) bool {
 	return e.Bare && notSince.MatchString(e.Message) && !oncemore.MatchString(e.Message)
 }
 
+// solvedWords begin or are what people write when a trouble is over, in the languages in which they write tickets.
+var solvedWords = []string{
+	"works as intended", "working as intended", "has been resolved", "have been resolved", "is resolved now", "is fixed now", "no recurrence", "has not recurred", "did not come back",
+	"has not come back", "hasn't come back", "not been seen since", "back to normal", "all good now", "all fine now", "issue can be closed", "ticket can be closed",
+	"rentré dans l'ordre", "plus aucune erreur", "clore le ticket", "trat nicht mehr auf", "nicht mehr auf.", "nicht mehr aufgetreten", "ist behoben", "wurde behoben", "Ticket geschlossen",
+	"quedó resuelto", "está resuelto", "no ha vuelto a", "foi resolvido", "está resolvido", "não voltou a", "è stato risolto",
+	"больше не повторя", "проблема решена", "已经解决", "问题已解决", "没有再出现", "未再出现", "解決しました", "再発していません", "復旧を確認", "해결되었", "재발하지 않",
+}
+
+// saidSolved are the rules of sentences that say so.
+func saidSolved() (rules []rule) {
+	for _, words := range solvedWords {
+		rules = append(rules, rule{has: words, find: []string{words}, prose: true, fill: solved})
+	}
+	return rules
+}
+
+// doubted is a word of a sentence that takes back what it says of a solution, or asks for one.
+var doubted = pattern.New(`(?i)[?？]|\b(?:but|however|until|till|except|again|yet|should|would|could|hope\w*|if|when|whether|only|temporar\w*|partly|not fixed|not resolved|not solved|aber|jedoch|wieder|mais|pero|mas|però)\b|но |однако|снова|但|却|しかし|ただし`)
+
+// solved reads a sentence that says that a trouble is over.
+func solved(e *entry, o *occurrence) bool {
+	o.Subject = Subject{}
+	return e.Bare && len(e.Message) < 1000 && !doubted.MatchString(e.Message)
+}
+
 var (
 	notSince = pattern.New(`(?i)\bsince then\b[^.:;]{0,24}\b(?:(?:not a single|no(?: such| more| further)?) (?:line|message|error|hang|hung task|reset|timeout|kill|recurrence|trouble|problem|issue)s?|(?:has|have|did|had)(?: not|n't) (?:happen|occur|recur|appear|come back|been seen)|never (?:again|seen|happened|came back)|quiet|all (?:is |was )?(?:well|quiet|fine|good))`)
 	oncemore = pattern.New(`(?i)\b(?:but|however|until|till|except|today|yesterday|anyway|again since)\b`)

@@ -16,7 +16,8 @@ const (
 	KindContainerGCFailed Kind = "container-gc-failed"
 	// KindImageFSCapacity: `invalid capacity 0 on image filesystem`.
 	KindImageFSCapacity Kind = "image-fs-capacity-zero"
-	// KindEvictionReclaiming: `"Eviction manager: attempting to reclaim"`. Reason is the resource.
+	// KindEvictionReclaiming: `"Eviction manager: attempting to reclaim"`. Reason is the resource; Code is "condition" where the event of a
+	// node says it, which lasts until another one ends it.
 	KindEvictionReclaiming Kind = "eviction-reclaiming"
 	// kindEvictionRelieved: `"Eviction manager: able to reduce resource pressure without evicting pods."`. Reason.
 	kindEvictionRelieved Kind = "eviction-relieved"

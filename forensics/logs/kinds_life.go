@@ -28,7 +28,7 @@ func lifeMessages() []message {
 		},
 		{
 			kind: kindSaidOver, severity: SeverityRoutine,
-			rules: []rule{{has: "Since then", prose: true, fill: saidOver}},
+			rules: append(saidSolved(), rule{has: "Since then", prose: true, fill: saidOver}),
 		},
 		{
 			kind: kindKubeletVerbosity, severity: SeverityRoutine,

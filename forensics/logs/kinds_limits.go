@@ -86,6 +86,8 @@ func limitMessages() []message {
 				{has: "Failed to allocate directory watch", err: "oo many open files", fill: trouble},
 				{has: "Failed to add control inotify watch descriptor", err: "o space left on device", fill: trouble},
 				{start: "tail: inotify ", has: "cannot be used", err: "oo many open files", fill: trouble},
+				{start: "Failed to create control group inotify object", err: "oo many open files", fill: trouble}, // systemd in a container
+				{start: "Failed to allocate manager object", err: "oo many open files", fill: trouble},
 				{start: "tail: inotify resources exhausted", fill: trouble},
 				{start: "System.IO.IOException: The configured user limit", has: "inotify instances has been reached", fill: trouble},
 				{has: "inotify_init", err: "too many open files", fill: trouble},
@@ -174,6 +176,7 @@ func limitMessages() []message {
 			kind: kindStatsFailed, lane: LaneDisk, words: "statistics could not be collected",
 			rules: []rule{
 				{start: "Error from server (InternalError): ", has: "Internal Error: failed to ", fill: statsRefused}, // kubectl get --raw /api/v1/nodes/N/proxy/stats/summary
+				{has: "serving /stats/summary: Internal Error: failed to ", fill: statsRefused},
 				{start: "Internal Error: failed to ", fill: statsRefused},                                             // curl of the kubelet itself
 				{start: "Partial failure issuing cadvisor", fill: trouble},
 				{start: "Unable to get rootfs data from cAdvisor interface", fill: trouble},

@@ -83,6 +83,7 @@ func volumeMessages() []message {
 				{start: "MountVolume.SetUp failed for volume ", fill: quotedOfVolume},
 				{start: "MountVolume.MountDevice failed for volume ", fill: quotedOfVolume},
 				{start: "MountVolume.WaitForAttach failed for volume ", fill: quotedOfVolume},
+				{start: "AttachVolume.Attach failed for volume ", fill: quotedOfVolume},
 				{start: "UnmountVolume.TearDown failed for volume ", fill: quotedOfVolume},
 				{start: "UnmountDevice failed for volume ", fill: quotedOfVolume},
 				{start: "error cleaning subPath mounts for volume ", fill: quotedOfVolume},

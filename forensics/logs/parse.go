@@ -334,10 +334,10 @@ var facility = pattern.New(`^(?:kern|user|daemon|syslog|local\d|auth|authpriv|cr
 // tagged takes "crio[1488]: " off a line whose date and host somebody has cut off. Only programs whose messages are known are taken for
 // such: prose has colons, too.
 func tagged(e *entry, s *shape, text string) (string, bool) {
-	if rest, ok := strings.CutPrefix(text, "kernel: "); ok {
+	if rest, ok := strings.CutPrefix(text, "kernel:"); ok && rest != "" { // to all terminals, without a blank
 		s.push(layerSyslog)
 		e.Origin = "kernel"
-		return rest, true
+		return strings.TrimPrefix(rest, " "), true
 	}
 	tag, rest, ok := strings.Cut(text[:min(len(text), maxTag)], "[")
 	pid, _, closed := strings.Cut(rest, "]: ")

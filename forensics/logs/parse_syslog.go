@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/logline"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // priority reads what follows "<N>": a message of RFC 5424 or RFC 3164, or a line of the kernel's ring as dmesg -r
@@ -298,12 +299,19 @@ func (p *lineParser) kmsg(e *entry, s *shape, text string) (string, bool) {
 	return message, true
 }
 
+// humanTime is what dmesg -H writes: the day and the time of day, or how long after the message above, with the decimal mark of the locale.
+var humanTime = pattern.New(`^\[(?: *\+\d+[.,]\d{6}|[^\s\d\[\]]{3,8} ?\d{1,2} \d\d:\d\d)\] `)
+
 // dmesg reads "[  123.456789] message" and, of dmesg -T, "[Sat Nov 21 10:00:00 2026] message".
 func (p *lineParser) dmesg(e *entry, s *shape, text string) (string, bool) {
 	if since, rest, ok := p.ring(text); ok {
 		s.stamp(e, p.sinceBoot(since), true)
 		s.push(layerDmesg)
 		return rest, true
+	}
+	if of := humanTime.FindString(text); of != "" {
+		s.push(layerDmesg)
+		return text[len(of):], true
 	}
 	if len(text) < 27 || !isWeekday(text[1:]) || text[25] != ']' {
 		return text, false

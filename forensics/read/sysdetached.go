@@ -39,7 +39,7 @@ var (
 	liveDisk  = pattern.New(`^/(?:sys|proc)/fs/(?:ext4|xfs|btrfs|f2fs|jbd2)/(\S+?)/?$`)
 	openFile  = pattern.New(`^(\S+)\s+(\d+)\s+(?:\S+\s+){0,3}?(?:cwd|rtd|txt|mem|\d+[urw]?\S?)\s+(?:REG|DIR)\s+(\d+,\d+)\s+(?:\S+\s+){1,3}(/.*)$`)
 	openLink  = pattern.New(`^l[rwx-]{9}\S*\s.*(?:\s|/fd/)\d+ -> (/.*)$`)
-	grepped   = pattern.New(`\bgrep\s+(?:-\w+\s+)*["']?([^\s"']{4,})["']?`)
+	grepped   = pattern.New(`\bgrep\s+(?:-\w+\s+)*["']?([^\s"']{3,})["']?`)
 	// noMount is the event that an empty search of the host's table was made, in package kubectl.
 	noMount   = pattern.New(`"reason":"NoMount","message":"([^"]+)"`)
 	processFD = pattern.New(`/proc/(\d+|\*|\[[^/ ]*)/fd\b(/\d+)?`)
@@ -63,7 +63,7 @@ func (r *detachedReader) line(s string, _ int) {
 		return
 	}
 	if m := openLink.FindStringSubmatch(text); m != nil {
-		if len(r.picked) > 1 && strings.Contains(m[1], r.picked[1]) && m[1] != "/" {
+		if len(r.picked) > 1 && strings.Contains(m[1], r.picked[1]) && m[1] != "/" && !strings.HasPrefix(m[1], "/dev/") {
 			r.user(procs.Process{PID: atoi(r.picked[0]), Command: []string{m[1]}})
 		}
 		return
@@ -82,8 +82,8 @@ func (r *detachedReader) line(s string, _ int) {
 		r.picked = nil
 		if in := processFD.FindStringSubmatch(text); in != nil {
 			r.picked = []string{in[1]}
-			if in[2] != "" {
-				r.picked = []string{in[1], "/"} // this descriptor was to be shown
+			if in[2] != "" || !strings.Contains(text, "grep") {
+				r.picked = []string{in[1], "/"} // these descriptors were to be shown
 			}
 		}
 		for _, g := range grepped.FindAllStringSubmatch(text, -1) {

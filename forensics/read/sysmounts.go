@@ -51,7 +51,7 @@ var (
 	mountLine = pattern.New(`^(.*\S) on (/.*?) type ([a-z][\w.-]*) \(([^()]*(?:\([^()]*\)[^()]*)*)\)(?: \[.*\])?$`)
 	// "10.0.0.5:/export /mnt nfs4 rw,relatime,… 0 0"
 	procMounts = pattern.New(`^(\S+) (/\S*) ([a-z][\w.-]*) ((?:rw|ro)(?:,\S*)?) \d \d$`)
-	mountinfo  = pattern.New(`^\d+ \d+ \d+:\d+ \S+ /\S* (?:rw|ro)\S* .*- \S+ \S+ (?:rw|ro)`)
+	mountinfo  = pattern.New(`^\d+ \d+ \d+:\d+ \S+ /\S* (?:rw|ro)\S* .*- \S+ \S+( (?:rw|ro)|$)`)
 	// "lsof: WARNING: can't stat() fuse.sshfs file system /mnt/x"
 	lsofWarning  = pattern.New(`^lsof: WARNING: can't stat\(\) (\S+) file system (/\S.*)$`)
 	counted      = pattern.New(`^ +(\d+) (\S+ on /.* type .*|/\S* .*|\S+ /\S* .*)$`)
@@ -112,6 +112,9 @@ func (r *mountReader) line(s string, number int) {
 			return
 		}
 	case mountinfo.MatchString(text):
+		if mountinfo.FindStringSubmatch(text)[1] == "" { // which somebody has cut off
+			text += " rw"
+		}
 		list, _ := mounts.Parse(bytes.NewReader([]byte(text)))
 		for _, m := range list {
 			r.add(m)

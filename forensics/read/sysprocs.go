@@ -339,7 +339,7 @@ func (x *systemText) addServers(e *forensics.Evidence) {
 				waitedAt := func(t procs.Thread) bool {
 					return waits(t) && t.Device == "" && (t.Path == point || strings.HasPrefix(t.Path, point+"/"))
 				}
-				client := fsfamily.ServesFUSE(row.comm()) && path.Clean(row.args[len(row.args)-1]) == point
+				client := fsfamily.ServesFUSE(row.comm()) && path.Clean(lastOperand(row.args)) == point
 				if !client && !poduid.Path.MatchString(point) && !strings.HasSuffix(point, "/globalmount") && !slices.ContainsFunc(e.Threads, waitedAt) {
 					continue
 				}
@@ -370,6 +370,16 @@ func (x *systemText) addServers(e *forensics.Evidence) {
 			}
 		}
 	}
+}
+
+// lastOperand is the last argument that is no option, and no value of -o.
+func lastOperand(args []string) string {
+	for i := len(args) - 1; i > 0; i-- {
+		if !strings.HasPrefix(args[i], "-") && args[i-1] != "-o" {
+			return args[i]
+		}
+	}
+	return args[0]
 }
 
 // fewBlocked is how many threads wait at one moment in more than chance.

@@ -61,6 +61,10 @@ func TestCleanTextStays(t *testing.T) {
 func TestText(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"what is around stays", "a password=hunter2secret b", "a password=@ b"},
+		{"a password of digits", "user=a pass=12345 vers=3", "user=a pass=@ vers=3"},
+		{"results of tests", "pass=12345, fail=0", "pass=12345, fail=0"},
+		{"a number of passwords", "passwords=12345", "passwords=12345"},
+		{"passwords", "passwords=abcde", "passwords=@"},
 		{"sentence", "with token=abc123def.", "with token=@."},
 		{"list of options", "-o user=a,password=b1,c,vers=3", "-o user=a,password=@,vers=3"},
 		{"comma in a password", "password=b1,c", "password=@"},

@@ -116,7 +116,7 @@ type apiObject struct {
 }
 
 // shown are the objects in trouble that descriptions, tables and events show: those that are being deleted, pods that use such a claim,
-// and pods that cannot be scheduled since nodes are in trouble, or for minutes. Others are left out: their text may be anything that looks like one.
+// and pods that cannot be scheduled. Others are left out: their text may be anything that looks like one.
 func (p *page) shown() []byte {
 	if p.now.IsZero() {
 		return nil
@@ -233,15 +233,20 @@ var (
 	troubled = []string{"node.kubernetes.io/disk-pressure", "node.kubernetes.io/memory-pressure", "node.kubernetes.io/pid-pressure", "node.kubernetes.io/unreachable"}
 )
 
+// notReadyTaint is that of a node that is not ready.
+const notReadyTaint = "node.kubernetes.io/not-ready"
+
 // joining is how long a node may be not ready before it is in trouble.
 const joining = 10 * time.Minute
 
-// unscheduled are the last events of pods that cannot be scheduled because of nodes in trouble, or that have found none for longer than a new
-// node needs to join.
+// unscheduled are the last events of pods that cannot be scheduled, but where a node is to join.
 func (p *page) unscheduled() []Event {
-	last := map[string]Event{}
+	last, scaled := map[string]Event{}, map[string]bool{}
 	var names []string
 	for _, f := range p.events {
+		if f.Reason == "TriggeredScaleUp" {
+			scaled[f.Namespace+"/"+f.Name] = true
+		}
 		if f.Kind != "Pod" || f.Name == "" && f.described >= 0 || f.Reason != "FailedScheduling" && f.Reason != "Scheduled" {
 			continue
 		}
@@ -257,7 +262,7 @@ func (p *page) unscheduled() []Event {
 	var list []Event
 	for _, id := range names {
 		e := last[id]
-		if e.Reason == "FailedScheduling" && (inTroubledNode(e) || p.now.Sub(e.First) >= joining) && noNode.MatchString(e.Message) {
+		if e.Reason == "FailedScheduling" && (inTroubledNode(e) || !scaled[id] && !strings.Contains(e.Message, notReadyTaint)) && noNode.MatchString(e.Message) {
 			list = append(list, e)
 		}
 	}
@@ -268,5 +273,5 @@ func (p *page) unscheduled() []Event {
 func inTroubledNode(e Event) bool {
 	long := e.Last.Sub(e.First) >= joining
 	return long && strings.Contains(e.Message, "volume node affinity conflict") || slices.ContainsFunc(troubled, func(taint string) bool { return strings.Contains(e.Message, taint) }) ||
-		strings.Contains(e.Message, "node.kubernetes.io/not-ready") && long
+		strings.Contains(e.Message, notReadyTaint) && long
 }

@@ -163,7 +163,7 @@ func TestShown(t *testing.T) {
 		"a condition, no room":  {"  - message: '0/1 nodes are available: 1 Insufficient cpu.'\n    reason: Unschedulable\n", ""},
 		"a message in prose":    {"It says 0/1 nodes are available: 1 node(s) had taint {node.kubernetes.io/disk-pressure: }.\n", ""},
 		"no room":               {pending + "  Warning  FailedScheduling  3m (x15 over 73m)  default-scheduler  0/3 nodes are available: 3 Insufficient cpu.\n", strings.Replace(unscheduled, taint, "0/3 nodes are available: 3 Insufficient cpu.", 1)},
-		"no room yet":           {pending + "  Warning  FailedScheduling  3m (x5 over 7m)  default-scheduler  0/3 nodes are available: 3 Insufficient cpu.\n", ""},
+		"no room, a new node":   {pending + "  Warning  FailedScheduling  3m (x5 over 7m)  default-scheduler  0/3 nodes are available: 3 Insufficient cpu.\n  Normal  TriggeredScaleUp  2m  cluster-autoscaler  pod triggered scale-up: [{asg 3->4 (max: 9)}]\n", ""},
 		"a node that joins":     {pending + "  Warning  FailedScheduling  1m (x2 over 3m)  default-scheduler  0/1 nodes are available: 1 node(s) had untolerated taint {node.kubernetes.io/not-ready: }.\n", ""},
 		"prose":                 {"The claim data is Terminating (lasts 3h).\nStatus: Terminating\n", ""},
 	} {

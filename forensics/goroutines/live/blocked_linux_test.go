@@ -83,6 +83,21 @@ func TestBlocked(t *testing.T) {
 	})
 }
 
+// openMemories are the descriptors of this process to the memory of another one.
+func openMemories(t *testing.T) (open []string) {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if to, _ := os.Readlink("/proc/self/fd/" + e.Name()); strings.HasSuffix(to, "/mem") {
+			open = append(open, to)
+		}
+	}
+	return open
+}
+
 // TestReadsOnly: whoever is not a Go program, or is no more, is an error.
 func TestReadsOnly(t *testing.T) {
 	sleep := exec.Command("sleep", "60")
@@ -92,6 +107,9 @@ func TestReadsOnly(t *testing.T) {
 	var b bytes.Buffer
 	if info, err := Read(t.Context(), sleep.Process.Pid, &b); err == nil {
 		t.Errorf("sleep has %d goroutines", info.Goroutines)
+	}
+	if open := openMemories(t); len(open) > 0 {
+		t.Errorf("still open: %q", open)
 	}
 	_ = sleep.Process.Kill()
 	_ = sleep.Wait()

@@ -44,7 +44,7 @@ type Incident struct {
 	Current bool
 	// Booted says that it ended because the machine was started again.
 	Booted bool
-	// SaidOver says that it has no times, and that a sentence below it says that it did not come back.
+	// SaidOver says that a sentence below it says that it is over.
 	SaidOver bool
 	// Minor says that it is information also while it is current.
 	Minor bool
@@ -94,7 +94,7 @@ func (s Spec) judge(p *forensics.Pass, i *Incident) {
 	i.Count, i.First, i.Last = logview.Count(i.Events), logview.First(i.Events), logview.Last(i.Events)
 	window := cmp.Or(s.Window, 150*time.Second)
 	i.Current = s.Lasting || logview.Within(i.Last, logview.KubeletEnd(p), window) || i.Last == nil
-	if i.Last == nil && !s.Lasting && saidOver(p, i.Events[len(i.Events)-1]) {
+	if !s.Lasting && logview.SaidOver(p, i.Events...) {
 		i.Current, i.SaidOver = false, true
 	}
 	var end *time.Time
@@ -118,17 +118,6 @@ func (s Spec) judge(p *forensics.Pass, i *Incident) {
 		}
 		i.First = i.Last
 	}
-}
-
-// saidOver says whether a sentence below a message, in the same text, says that it did not come back.
-func saidOver(p *forensics.Pass, last logs.Event) bool {
-	if len(last.Quotes) == 0 {
-		return false
-	}
-	q := last.Quotes[len(last.Quotes)-1]
-	return slices.ContainsFunc(logview.Events(p, "said-over"), func(e logs.Event) bool {
-		return len(e.Quotes) > 0 && e.Quotes[len(e.Quotes)-1].File == q.File && e.Quotes[len(e.Quotes)-1].Line > q.Line
-	})
 }
 
 // ofKernel says whether only the kernel writes of it: a start of the machine ends that, and not what a kubelet needs of others.

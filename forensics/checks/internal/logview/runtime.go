@@ -55,6 +55,7 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 		return nil
 	}
 	s.Until = Last(s.Events)
+	s.Current = s.Current && !SaidOver(p, s.Events...)
 	if s.Since != nil && late {
 		t := s.Since.Add(-questionLimit)
 		s.Since = &t
@@ -108,6 +109,12 @@ func Below(messages, later []logs.Event) bool {
 		}
 	}
 	return len(messages) > 0 && len(later) > 0
+}
+
+// SaidOver says whether a sentence below all these messages, in the same text, says that the trouble is over.
+func SaidOver(p *forensics.Pass, messages ...logs.Event) bool {
+	over := Events(p, "said-over")
+	return len(over) > 0 && Below(messages, over)
 }
 
 // Repeating says whether a message about the runtime or PLEG was still repeated when the log ended.
