@@ -33,6 +33,14 @@ func TestSiblingsOfPasted(t *testing.T) {
 	const refused = "| 10s | Warning | FailedCreatePodSandBox | pod/web-0 | Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox \"f4\": plugin type=\"multus-shim\" failed (add): dial unix /run/multus/multus.sock: connect: connection refused |\n"
 	const scrape = `E1120 10:05:15.700310       1 scraper.go:140] "Failed to scrape node" err=`
 	const hook = "FATA[0000] failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "
+	const quoted = "E1120 10:02:44.000913    1390 remote_runtime.go:294] \"ListPodSandbox with filter from runtime service failed\" err=\"rpc error: code = DeadlineExceeded desc = context deadline exceeded\"\n"
+	const elsewhere = "# grep -c rbd6 /proc/self/mountinfo\n0\n# grep -l rbd6 /proc/[0-9]*/mountinfo\n/proc/7741/mountinfo\n# \n"
+	const paths = "# multipath -ll\nmpathc (3600a098038314648515d51555a4f2d6b) dm-6 NETAPP,LUN C-Mode\n|-+- policy='service-time 0' prio=0 status=enabled\n| |- 3:0:0:12 sdh 8:112 failed faulty running\n"
+	const dead = "MountVolume.SetUp failed for volume \"pvc-7d1a\" : stat /var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~csi/pvc-7d1a/mount: transport endpoint is not connected\n"
+	lowOnDisk := func(pod, age string) string {
+		return "LAST SEEN   TYPE   REASON   OBJECT   MESSAGE\n" + age + "   Normal   NodeHasDiskPressure   node/w1   Node w1 status is now: NodeHasDiskPressure\n" +
+			age + "   Warning   Evicted   pod/" + pod + "   The node was low on resource: ephemeral-storage.\n"
+	}
 	for name, tt := range map[string]struct{ text, want string }{
 		"the panic of an application":                         {"$ kubectl logs api-0 --previous\n" + ofShop, ""},
 		"the panic of an application, of which more is there": {started + ofShop, ""},
@@ -83,6 +91,21 @@ func TestSiblingsOfPasted(t *testing.T) {
 		"events in Markdown":                                            {table + refused, "sandbox-create-failing"},
 		"events in Markdown, after which the pod is started":            {table + refused + "| 3s | Normal | Started | pod/web-0 | Started container app |\n", ""},
 		"a hook that fails":                                             {hook + "error running hook #0: exit status 1: plugin type=\\\"bridge\\\" failed (add): Couldn't load match `comment'\n", "container-create-failing"},
+		"what is said to be over":                                       {quoted + "\nSince the update all is back to normal.\n", ""},
+		"what is hoped to be over":                                      {quoted + "\nI hope it is back to normal when the filer is updated.\n", "runtime-unresponsive"},
+		"what is said to be over, before it comes back":                 {"After the update all is back to normal.\n" + quoted, "runtime-unresponsive"},
+		"a log in which a program says that all is well":                {quoted + strings.Repeat("I1120 09:00:00.000000    1390 server.go:1] \"x\"\n", 400) + strings.Repeat(quoted, 3) + "\nback to normal\n", "runtime-unresponsive"},
+		"another namespace that has the disk, and nobody needs it":      {elsewhere, ""},
+		"another namespace that has the disk, which is busy":            {"# rbd unmap /dev/rbd6\nrbd: unmap failed: (16) Device or resource busy\n" + elsewhere, "mount-leaked-namespace"},
+		"another namespace that has the disk, as the host":              {"# rbd unmap /dev/rbd6\nrbd: unmap failed: (16) Device or resource busy\n" + strings.Replace(elsewhere, "mountinfo\n0\n", "mountinfo\n1\n", 1), ""},
+		"a list that a runtime has not given for a minute":              {"`timeout 60 docker ps; echo $?` prints 124\n", "runtime-unresponsive"},
+		"a list that a runtime has given in time":                       {"`timeout 60 docker ps; echo $?` prints 0\n", ""},
+		"a disk of which one path is left":                              {paths + "  `- 4:0:0:12 sdm 8:192 active ready running\n", ""},
+		"a disk that has lost all paths":                                {paths + "  `- 4:0:0:12 sdm 8:192 failed faulty running\n", "kernel-io-error"},
+		"a FUSE server that was killed":                                 {"[ 1.000001] Memory cgroup out of memory: Killed process 41 (geesefs) total-vm:3kB\n" + dead, "kernel-oom"},
+		"two pods that were evicted for want of disk":                   {lowOnDisk("web-0", "4m") + lowOnDisk("web-1", "3m"), "disk-pressure"},
+		"two such pods, and the condition has ended":                    {lowOnDisk("web-0", "4m") + lowOnDisk("web-1", "3m") + "1m   Normal   NodeHasNoDiskPressure   node/w1   Node w1 status is now: NodeHasNoDiskPressure\n", ""},
+		"instructions":                                                  {"# Runbook: NFS\n\n    stat /var/lib/kubelet/pods/<UID>/volumes/x: stale NFS file handle\n\n" + quoted, ""},
 		"a program that the image does not have":                        {hook + "exec: \"foo\": executable file not found in $PATH: unknown\n", ""},
 	} {
 		if root := pastedRoot(t, tt.text); root != tt.want {

@@ -177,7 +177,7 @@ func limitMessages() []message {
 			rules: []rule{
 				{start: "Error from server (InternalError): ", has: "Internal Error: failed to ", fill: statsRefused}, // kubectl get --raw /api/v1/nodes/N/proxy/stats/summary
 				{has: "serving /stats/summary: Internal Error: failed to ", fill: statsRefused},
-				{start: "Internal Error: failed to ", fill: statsRefused},                                             // curl of the kubelet itself
+				{start: "Internal Error: failed to ", fill: statsRefused}, // curl of the kubelet itself
 				{start: "Partial failure issuing cadvisor", fill: trouble},
 				{start: "Unable to get rootfs data from cAdvisor interface", fill: trouble},
 				{has: "failed to get summary stats", fill: trouble},

@@ -255,7 +255,7 @@ var toolError = pattern.New(`^(?:[-\w]+: (?:line \d+: )?)?(?:/\S*/)?(df|ls|stat|
 var bareError = pattern.New(`^cannot (?:access|open|stat|statx|read|remove)[^/'‘"“]*['‘"“](/[^'’"”:]*)['’"”]: (\S.*)$`)
 
 // pythonError is how Python prints the error of a call on a path.
-var pythonError = pattern.New(`^\s*\w*Error: \[Errno \d+\] ([^:'"]+): b?['"](/[^'"]*)['"]\s*$`)
+var pythonError = pattern.New(`^ *\w*Error: \[Errno \d+\] ([^:'"]+): b?['"](/[^'"]*)['"]\s*$`)
 
 // An errorReader finds what a tool says of a path of a file system that does not work.
 type errorReader struct {

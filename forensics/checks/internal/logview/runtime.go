@@ -111,10 +111,11 @@ func Below(messages, later []logs.Event) bool {
 	return len(messages) > 0 && len(later) > 0
 }
 
-// SaidOver says whether a sentence below all these messages, in the same text, says that the trouble is over.
+// SaidOver says whether a sentence below all these messages, in the same text, says that the trouble is over. In a log, which nobody writes by
+// hand, it is what a program has printed.
 func SaidOver(p *forensics.Pass, messages ...logs.Event) bool {
 	over := Events(p, "said-over")
-	return len(over) > 0 && Below(messages, over)
+	return len(over) > 0 && written(p) && Below(messages, over)
 }
 
 // Repeating says whether a message about the runtime or PLEG was still repeated when the log ended.

@@ -184,18 +184,29 @@ const (
 // Picked says whether all there is are a few lines that somebody has picked, and whether a message of that time is at their end:
 // whoever quotes more than the failure may show that it works again. Of one failure, several programs write within a second.
 func Picked(p *forensics.Pass, last *time.Time) bool {
-	s, lines, bytes := Story(p), int64(0), int64(0)
+	s := Story(p)
 	end, events := s.Last, true
 	for _, f := range s.Files {
-		lines += f.Lines
-		bytes += f.Bytes
 		events = events && f.Format == "event"
 	}
 	if events { // ages count from when the table was printed, which is no event
 		end = Last(s.Events)
 	}
-	return p.Evidence.Collected.IsZero() && lines > 0 && (lines <= fewLines || bytes > 0 && bytes <= fewBytes) && Within(last, end, 2*time.Second)
+	return picked(p, fewLines, fewBytes) && Within(last, end, 2*time.Second)
 }
+
+// picked says whether all that was read are saved texts of at most so many lines, or bytes.
+func picked(p *forensics.Pass, most, mostBytes int64) bool {
+	lines, bytes := int64(0), int64(0)
+	for _, f := range Story(p).Files {
+		lines += f.Lines
+		bytes += f.Bytes
+	}
+	return p.Evidence.Collected.IsZero() && lines > 0 && (lines <= most || bytes > 0 && bytes <= mostBytes)
+}
+
+// written says whether somebody may have written the text by hand.
+func written(p *forensics.Pass) bool { return picked(p, 20*fewLines, 0) }
 
 // AfterStart says whether a time is more than a minute after the last start of the kubelet, as far as that is known.
 func AfterStart(p *forensics.Pass, t *time.Time) bool {
