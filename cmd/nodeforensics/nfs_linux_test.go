@@ -261,6 +261,11 @@ func testNFSUnreachable(t *testing.T) {
 		t.Errorf("df is in state %s: the server has answered it", state)
 	}
 
+	testfuse.Await(t, "the kernel to report the server", func() bool {
+		text := make([]byte, 1<<20)
+		n, err := unix.Klogctl(unix.SYSLOG_ACTION_READ_ALL, text)
+		return err == nil && strings.Contains(string(text[:n]), "server "+nfsAddress+" not responding")
+	})
 	forceOff(t, r, "/mnt/v3", v3)
 	forceOff(t, r, "/mnt/v4", v4...)
 	forceOff(t, r, "/mnt/ipv6", ipv6)

@@ -40,3 +40,14 @@ func TestRulesOfEachRuntime(t *testing.T) {
 		}
 	}
 }
+
+// TestKindNames: each kind of data has words of its own.
+func TestKindNames(t *testing.T) {
+	said := map[string]string{KindName("x"): "what is unknown"}
+	for _, kind := range []string{KindImages, KindLayers, KindWritable, KindLogs, KindEmptyDir, KindPod, kindKubelet, kindRuntime, KindVolume, KindJournal, KindDeleted} {
+		if other, twice := said[KindName(kind)]; twice || KindName(kind) == "" {
+			t.Errorf("%s and %s are both %q", kind, other, KindName(kind))
+		}
+		said[KindName(kind)] = kind
+	}
+}

@@ -253,6 +253,15 @@ func TestDeletionByForceGoesOn(t *testing.T) {
 	}
 }
 
+// A container of such a pod may be killed for longer than that takes.
+func TestDeletionByForceWaitsForContainers(t *testing.T) {
+	lines := []string{housekeeping, k("I", 1, "kubelet.go", `"SyncLoop REMOVE" source="api" pods=["default/web-0"]`), newFlow[4]}
+	d := only(t, fold("kubelet", append(lines, k("I", 900, "kubelet.go", `"SyncLoop (housekeeping)"`))...))
+	if d.Done || d.Stage != StageContainers {
+		t.Errorf("done %v at %s", d.Done, d.Stage)
+	}
+}
+
 // A StatefulSet gives the same name to the next pod.
 func TestSameNameTwice(t *testing.T) {
 	again := make([]string, 0, len(newFlow))
