@@ -22,7 +22,7 @@ var kernelOOM = forensics.Check{
 	Doc: `"Out of memory: Killed process": memory of the whole node ran out. "Memory cgroup out of memory": a container or pod reached its
 memory limit. Each kill is over at once, and one is information. Three of a pod, or of the node, the last within half an hour, are a
 warning. So is a single one that hit the kubelet or the container runtime, at which the kernel panicked, or with which a saved log ends; and,
-where mounts were not probed, one that hit a program that serves FUSE file systems, whose mounts have then lost their server.`,
+in a saved text, one that hit a program that serves FUSE file systems, whose mounts have then lost their server.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -50,14 +50,13 @@ func ooms(p *forensics.Pass) []incident.Incident {
 		list := spec.Find(p, logview.Events(p, "kernel-oom", "kernel-oom-cgroup"))
 		panicked := slices.ContainsFunc(logview.Events(p, "kernel-panic"), func(e logs.Event) bool { return e.Cause() == "memory" })
 		live, _ := p.Evidence.Saw(forensics.SourceProcesses)
-		probed, _ := p.Evidence.Saw(forensics.SourceHealth)
 		starved := slices.ContainsFunc(limits, func(l limit) bool { // of what the whole node needs, while a container has its own limit
 			return strings.HasPrefix(string(l.kind), "kernel-") && slices.ContainsFunc(l.find(p), incident.Incident.Grave)
 		})
 		for n, i := range list {
 			vital := slices.ContainsFunc(i.Events, func(e logs.Event) bool {
 				name, _, ok := strings.Cut(e.Process, " (")
-				return ok && (name == "kubelet" || cri.IsLogName(name) || !probed && fsfamily.ServesFUSE(name))
+				return ok && (name == "kubelet" || cri.IsLogName(name) || p.Evidence.Collector.PID == 0 && fsfamily.ServesFUSE(name))
 			})
 			ends := !live && (!starved && len(hugeGroups(p)) == 0 || i.Events[0].Kind == "kernel-oom") && logview.Within(i.Last, logview.Story(p).Last, 3*time.Second) // what somebody has cut out to show it, with what the kubelet says of it
 			list[n].Minor = i.Count < logview.FewFailures && !vital && !ends && (!panicked || i.Events[0].Kind != "kernel-oom")

@@ -89,7 +89,7 @@ func reportDeadMounts(p *forensics.Pass, cause logs.Cause, now, then string) {
 		}
 		f := i.Finding(p, name+" "+now, name+" "+then)
 		f.Effect = "access to " + lower(name) + " fails"
-		if cause == "disconnected" {
+		if cause == "disconnected" && p.Evidence.Collector.PID == 0 { // on a node, a pod chooses the names of its processes
 			f.Because = killedServers(p, i)
 		}
 		look := incident.Look("shows whether the path is a mount, and of which file system. It reads no mount", "grep", "-F", "-e", cmp.Or(e.Path, e.Volume, i.Subject.ID), "/proc/self/mountinfo")

@@ -194,6 +194,7 @@ func crictlCall(call string) func(*entry, *occurrence) bool {
 // unansweredByHand reads what internal/kubectl has made of a client of the runtime that timeout(1) has killed.
 func unansweredByHand(e *entry, o *occurrence) bool {
 	o.Subject = Subject{Reason: cut("ListContainers: "+e.Message, maxReason), Code: "DeadlineExceeded"}
+	o.Number = number(word(e.Message, ": no answer within ", " ")) // seconds
 	return true
 }
 

@@ -4,9 +4,6 @@
 package pasted
 
 import (
-	"cmp"
-	"encoding/csv"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -192,67 +189,6 @@ var (
 	halfKlog = pattern.New(`^[> \t]*[\d:]*\d\.\d{6} +\d+ [\w-]+\.go:\d+\] `)
 )
 
-// labels are what an export of Loki puts before each line.
-var labels = pattern.New(`^[> \t]*\{"[\w.]+": ?"[^"]*"(?:, ?"[\w.]+": ?"[^"]*")*\} +`)
-
-// unwrap writes the records of a log collector as syslog writes lines to a file: they have a time, a program and a message, and often a host.
-func unwrap(lines []string) (changed bool) {
-	for i, line := range lines {
-		if cell := cellOf(line); cell != "" {
-			lines[i], changed = cell, true
-			continue
-		}
-		if !strings.HasPrefix(line, `{"`) {
-			continue
-		}
-		if m := labels.FindString(line); m != "" && begins(line[len(m):]) {
-			lines[i], changed = line[len(m):], true
-			continue
-		}
-		var record map[string]any
-		if json.Unmarshal([]byte(line), &record) != nil {
-			continue
-		}
-		if source, ok := record["_source"].(map[string]any); ok { // of Elasticsearch
-			record = source
-		}
-		value := func(keys ...string) string {
-			for _, key := range keys {
-				if inner, ok := record[key].(map[string]any); ok {
-					record[key] = inner["name"]
-				}
-				if s, ok := record[key].(string); ok && s != "" && !strings.Contains(s, "\n") {
-					return s
-				}
-			}
-			return ""
-		}
-		at, unit, message := value("ts", "time", "timestamp", "@timestamp"), value("unit", "ident", "program", "process", "syslog_identifier"), value("msg", "message", "log")
-		if isoHead.MatchString(at) && unit != "" && !strings.ContainsAny(at+unit, " ") && message != "" {
-			lines[i], changed = at+" "+cmp.Or(value("host", "hostname", "node"), "localhost")+" "+strings.TrimSuffix(unit, ".service")+": "+message, true
-		}
-	}
-	return changed
-}
-
-// cellOf is the cell of a row of CSV that begins as programs begin a line of a log, "" where there is none.
-func cellOf(line string) string {
-	if !strings.HasPrefix(line, `"`) || !strings.Contains(line, `","`) {
-		return ""
-	}
-	cells, err := csv.NewReader(strings.NewReader(line)).Read()
-	if err != nil {
-		return ""
-	}
-	i := slices.IndexFunc(cells, func(cell string) bool {
-		return begins(cell) && !isoHead.MatchString(cell) && !strings.Contains(cell, "\n")
-	})
-	if i < 0 {
-		return ""
-	}
-	return cells[i]
-}
-
 // unprefix takes off what programs put before each line that read the logs of many nodes or containers.
 func unprefix(lines []string) (changed bool) {
 	for i, line := range lines {
@@ -311,38 +247,6 @@ func plugins(lines []string) (changed bool) {
 			if m := pluginError.FindStringSubmatch(line); m != nil {
 				lines[i], changed = `level=warning msg="failed to load plugin" error=`+strconv.Quote(m[1]), true
 			}
-		}
-	}
-	return changed
-}
-
-var (
-	// mapHead is the first line that "multipath -ll" prints of a disk, mapPath one of its paths.
-	mapHead = pattern.New(`^[> \t]*(?:[\w.-]+ )?\(?[0-9a-f]{16,}\)? (dm-\d+) `)
-	mapPath = pattern.New("^[> \\t]*[|`][ |]*[-`|]+ \\d+:\\d+:\\d+:\\d+ +\\w+ +\\d+:\\d+ +(failed|active) ")
-)
-
-// multipath writes of a disk that has lost all its paths what the kernel logs then.
-func multipath(lines []string) (changed bool) {
-	for i, line := range lines {
-		m := mapHead.FindStringSubmatch(line)
-		if m == nil {
-			continue
-		}
-		paths, failed := 0, 0
-		for _, below := range lines[i+1 : min(i+40, len(lines))] {
-			if mapHead.MatchString(below) || strings.TrimSpace(below) == "" {
-				break
-			}
-			if of := mapPath.FindStringSubmatch(below); of != nil {
-				paths++
-				if of[1] == "failed" {
-					failed++
-				}
-			}
-		}
-		if paths > 0 && failed == paths {
-			lines[i], changed = "multipathd: "+m[1]+": remaining active paths: 0", true
 		}
 	}
 	return changed

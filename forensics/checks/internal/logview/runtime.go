@@ -3,8 +3,6 @@ package logview
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -63,6 +61,9 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 	return &s
 }
 
+// aMinute is longer than any list takes, in seconds.
+const aMinute = 60
+
 // byHand says that all that shows it are calls of crictl, or what docker has printed, of which one was answered later, or a single one: crictl
 // waits for seconds, and a busy runtime is that slow. No list takes a minute.
 func byHand(p *forensics.Pass) bool {
@@ -72,14 +73,7 @@ func byHand(p *forensics.Pass) bool {
 	}) {
 		return false
 	}
-	return len(all) == 1 && all[0].Count == 1 && all[0].Kind == logs.KindRuntimeCallFailed && !wholeMinute(all[0]) || lastLine(Events(p, "runtime-answered")) > lastLine(all)
-}
-
-// wholeMinute says whether somebody has waited so long for a list, or longer.
-func wholeMinute(e logs.Event) bool {
-	_, within, ok := strings.Cut(e.Reason, ": no answer within ")
-	seconds, err := strconv.Atoi(strings.TrimSuffix(within, " s"))
-	return ok && err == nil && seconds >= 60
+	return len(all) == 1 && all[0].Count == 1 && all[0].Kind == logs.KindRuntimeCallFailed && all[0].Number < aMinute || lastLine(Events(p, "runtime-answered")) > lastLine(all)
 }
 
 // lastLine is the last line of events of one text, whose lines have no times; 0 where there is none.

@@ -1,0 +1,39 @@
+package pasted
+
+import (
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
+)
+
+var (
+	// mapHead is the first line that "multipath -ll" prints of a disk, mapPath one of its paths.
+	mapHead = pattern.New(`^[> \t]*(?:[\w.-]+ )?\(?[0-9a-f]{16,}\)? (dm-\d+) `)
+	mapPath = pattern.New("^[> \\t]*[|`][ |]*[-`|]+ \\d+:\\d+:\\d+:\\d+ +\\w+ +\\d+:\\d+ +(failed|active) ")
+)
+
+// multipath writes of a disk that has lost all its paths what the kernel logs then.
+func multipath(lines []string) (changed bool) {
+	for i, line := range lines {
+		m := mapHead.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		paths, failed := 0, 0
+		for _, below := range lines[i+1 : min(i+40, len(lines))] {
+			if mapHead.MatchString(below) || strings.TrimSpace(below) == "" {
+				break
+			}
+			if of := mapPath.FindStringSubmatch(below); of != nil {
+				paths++
+				if of[1] == "failed" {
+					failed++
+				}
+			}
+		}
+		if paths > 0 && failed == paths {
+			lines[i], changed = "multipathd: "+m[1]+": remaining active paths: 0", true
+		}
+	}
+	return changed
+}
