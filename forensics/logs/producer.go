@@ -110,10 +110,10 @@ func (p *producer) split(ctx context.Context, in io.Reader) error {
 		}
 		buf, err = fill(append(buf, carry...), in)
 		if p.matcher == nil {
-			p.matcher = newMatcher(p.r.words, buf)
 			if p.parser.origin == "" {
 				p.parser.origin = writtenBy(buf)
 			}
+			p.matcher = p.r.matcher(p.parser.origin, buf)
 			p.parser.crashed = crashedOther(buf) || crashedShown(buf)
 			p.settle(buf)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"sync"
 	"time"
 )
 
@@ -159,6 +160,26 @@ type reader struct {
 	kept func()
 	// free are buffers for chunks; how many there are bounds the memory.
 	free chan []byte
+	// matchers are what logs were searched with, by the program that wrote them.
+	matchers struct {
+		sync.Mutex
+		of map[string]*matcher
+	}
+}
+
+// matcher is for a log that begins like the sample. Logs of one program are alike, so that the first one lays the windows for all.
+func (r *reader) matcher(origin string, sample []byte) *matcher {
+	r.matchers.Lock()
+	defer r.matchers.Unlock()
+	m, ok := r.matchers.of[origin]
+	if !ok {
+		m = newMatcher(r.words, sample)
+		if r.matchers.of == nil {
+			r.matchers.of = map[string]*matcher{}
+		}
+		r.matchers.of[origin] = m
+	}
+	return m
 }
 
 func newReader(opt Options, words []string, tell func(path string, f *found)) *reader {

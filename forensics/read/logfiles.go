@@ -121,39 +121,54 @@ func (r *reader) findStacks(name string, small bool) io.WriteCloser {
 		_, _ = io.Copy(io.Discard, out)
 		done <- dumps
 	}()
-	var kernel logStacks
-	if !small {
-		kernel = newLogStacks(name)
-	}
-	return &finder{in, kernel, func() {
-		if !small {
-			kernel.end()
-			r.addSystem(name, "", kernel.to)
-		}
+	f := &finder{in: in, done: func() {
 		if dumps := <-done; len(dumps) > 0 {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.inLog = append(r.inLog, dumpInLog{name, dumps})
 		}
 	}}
+	if !small {
+		f.kernel = newLogStacks(name)
+		f.found = func() {
+			f.kernel.end()
+			r.addSystem(name, "", f.kernel.to)
+		}
+	}
+	f.stackFilter = newStackFilter(f.take, f.skipped)
+	return f
 }
 
+// A finder takes a log for what looks for stacks of goroutines and of the kernel.
 type finder struct {
-	*io.PipeWriter
-	kernel logStacks
-	found  func()
+	*stackFilter
+	in     *io.PipeWriter // of the goroutines
+	done   func()         // waits for them
+	kernel logStacks      // its zero value takes nothing
+	found  func()         // of the kernel
 }
 
-func (f *finder) Write(text []byte) (int, error) {
+func (f *finder) take(text []byte) error {
 	if f.kernel.stackReader != nil {
 		f.kernel.write(text)
 	}
-	return f.PipeWriter.Write(text)
+	_, err := f.in.Write(text)
+	return err
+}
+
+func (f *finder) skipped(lines int) error {
+	if f.kernel.stackReader != nil {
+		f.kernel.skip(lines)
+	}
+	return skipLines(f.in, lines)
 }
 
 // Close waits for what was found.
 func (f *finder) Close() error {
-	err := f.PipeWriter.Close()
-	f.found()
+	err := errors.Join(f.stackFilter.Close(), f.in.Close())
+	if f.found != nil {
+		f.found()
+	}
+	f.done()
 	return err
 }

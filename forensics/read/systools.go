@@ -187,6 +187,12 @@ func (l logStacks) write(text []byte) {
 	}
 }
 
+// skip is told of lines that are left out, after whole ones.
+func (l logStacks) skip(lines int) {
+	*l.number += lines
+	*l.rest = (*l.rest)[:0]
+}
+
 // ofTrace says whether a line may be part of a kernel stack in a log.
 func ofTrace(line []byte) bool {
 	for _, mark := range [...]string{"+0x", "task", "Call Trace", "Call trace", " D ", "BUG: ", "WARNING: "} {
