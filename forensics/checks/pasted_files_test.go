@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -12,36 +13,58 @@ const pastedFilesRight, pastedFilesWrong = 2640, 0
 
 // TestPastedFiles counts what is said of the files in testdata/pasted. Of each, the first root cause is looked at.
 func TestPastedFiles(t *testing.T) {
-	const dir = "testdata/pasted/"
-	table, err := os.ReadFile(dir + "expected.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
 	right, missed, wrong := 0, 0, 0
-	for line := range strings.Lines(string(table)) {
-		row := strings.Split(line, "\t")
-		if len(row) < 3 || strings.HasPrefix(row[0], "dir-") {
-			continue
-		}
-		text, err := os.ReadFile(dir + row[0] + ".txt")
-		if err != nil {
-			continue // the heading
-		}
-		want := strings.Split(row[1], "|")
-		root := pastedRoot(t, string(text))
+	for _, s := range pastedFiles(t) {
 		switch {
-		case root == "" && slices.Contains(want, "none"), slices.Contains(want, root):
+		case s.root == "" && slices.Contains(s.want, "none"), slices.Contains(s.want, s.root):
 			right++
-			continue
-		case root == "":
+		case s.root == "":
 			missed++
+			t.Logf("%s: nothing, want one of %v", s.name, s.want)
 		default:
 			wrong++
+			t.Logf("%s: %q, want one of %v", s.name, s.root, s.want)
 		}
-		t.Logf("%s: %q, want one of %v", row[0], root, want)
 	}
 	t.Logf("of %d: %d right, %d missed, %d wrong", right+missed+wrong, right, missed, wrong)
 	if right < pastedFilesRight || wrong > pastedFilesWrong {
 		t.Errorf("%d right, want %d; %d wrong, want at most %d", right, pastedFilesRight, wrong, pastedFilesWrong)
 	}
+}
+
+// A pastedFile is a file in testdata/pasted, with the checks of which any may be the first root cause, and what is said of it.
+type pastedFile struct {
+	name        string
+	want        []string
+	root, typed string
+}
+
+var pastedOnce struct {
+	once  sync.Once
+	files []pastedFile
+}
+
+// pastedFiles are those that expected.tsv lists, without directories.
+func pastedFiles(t *testing.T) []pastedFile {
+	t.Helper()
+	pastedOnce.once.Do(func() {
+		const dir = "testdata/pasted/"
+		table, err := os.ReadFile(dir + "expected.tsv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(table)) {
+			row := strings.Split(line, "\t")
+			if len(row) < 3 || strings.HasPrefix(row[0], "dir-") || strings.HasPrefix(row[0], "#") {
+				continue
+			}
+			text, err := os.ReadFile(dir + row[0] + ".txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := analyzePasted(t, string(text))
+			pastedOnce.files = append(pastedOnce.files, pastedFile{row[0], strings.Split(row[1], "|"), rootOf(a), typed(a)})
+		}
+	})
+	return pastedOnce.files
 }

@@ -160,10 +160,20 @@ func TestPasted(t *testing.T) {
 // pastedRoot is the check whose finding is the first root cause.
 func pastedRoot(t *testing.T, text string) string {
 	t.Helper()
+	return rootOf(analyzePasted(t, text))
+}
+
+// analyzePasted judges a text that somebody has saved on a certain day.
+func analyzePasted(t *testing.T, text string) forensics.Analysis {
+	t.Helper()
 	saved := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	f := read.FSFile(fstest.MapFS{"paste.txt": {Data: []byte(text), ModTime: saved}}, "paste.txt")
 	nodes, _ := read.Files(t.Context(), read.Options{Now: saved}, f)
-	a := forensics.Analyze(&nodes[0], All())
+	return forensics.Analyze(&nodes[0], All())
+}
+
+// rootOf is the check whose finding is the first root cause, "" without one.
+func rootOf(a forensics.Analysis) string {
 	if len(a.Diagnoses) == 0 || a.Diagnoses[0].Severity == forensics.Info {
 		return ""
 	}
