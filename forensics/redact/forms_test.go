@@ -2,12 +2,15 @@ package redact_test
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
+	"github.com/nodeforensics/nodeforensics/internal/golden"
 	"github.com/nodeforensics/nodeforensics/internal/testsecrets"
 )
 
@@ -98,5 +101,22 @@ func TestFewHeldBackFormsPass(t *testing.T) {
 	t.Logf("%d of %d pass", len(passed), total)
 	if total < 900 || len(passed) > total/50 {
 		t.Errorf("%d of %d pass", len(passed), total)
+	}
+}
+
+// TestGoldenForms holds what is left of all forms to what was left before: what hides a secret must not hide what stands beside it.
+func TestGoldenForms(t *testing.T) {
+	r := redact.New([]byte("key"))
+	for name, list := range map[string]string{"forms": testsecrets.All, "heldback": testsecrets.HeldBack} {
+		var b strings.Builder
+		for _, f := range testsecrets.Read(list, 1) {
+			texts := masked(r, f)
+			for _, envelope := range slices.Sorted(maps.Keys(texts)) {
+				fmt.Fprintf(&b, "%s, %s, %s: %s\n", f.Channel, f.Family, envelope, placeholders.ReplaceAllStringFunc(texts[envelope], func(s string) string {
+					return s[:strings.LastIndexByte(s, ':')] + "]"
+				}))
+			}
+		}
+		golden.Check(t, name+".golden", b.String())
 	}
 }
