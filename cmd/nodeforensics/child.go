@@ -34,7 +34,7 @@ func childMain(in io.Reader, stdout io.Writer) int {
 	if len(o.Holders) == 0 {
 		lowerPriority()
 	} else { // somebody waits for those, and it is over at once
-		limitMemory(nodeMemory, holdersGC)
+		limitMemory(holdersMemory, holdersGC)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), o.Timeout)
 	defer cancel()

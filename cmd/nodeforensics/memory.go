@@ -8,14 +8,15 @@ import (
 // Soft limits of the Go runtime's memory in bytes, beside which a process has some 15 MiB of this program's own text. What
 // is needed beyond them is had: the collector then takes at most half of the processor's time.
 const (
-	nodeMemory = 22 << 20  // each process of an examination: the node is short of everything
-	readMemory = 160 << 20 // a command on saved files
+	nodeMemory    = 22 << 20  // each process of an examination: the node is short of everything
+	holdersMemory = 30 << 20  // who looks for holders: where each container has a copy of the mount table, collecting took a tenth of the time
+	readMemory    = 160 << 20 // a command on saved files
 )
 
 // By how many percent the heap may grow before it is collected.
 const (
 	nodeGC    = 50
-	holdersGC = 200 // up to the limit: collecting was a tenth of the time
+	holdersGC = 200
 	readGC    = 100
 )
 
