@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/cri"
 )
@@ -99,10 +100,10 @@ func byBlockedThread(p *forensics.Pass, f *forensics.Finding, i incident.Inciden
 		return
 	}
 	for _, t := range p.Evidence.Threads {
-		if t.Saved == "" || t.Wait.FS == "" || !ofContainers(t.Comm) {
+		if !stall.UnkillableByText(t) && (t.Saved == "" || t.Wait.FS == "" || !ofContainers(t.Comm)) {
 			continue
 		}
-		f.Because = append(f.Because, forensics.ThreadEntity(t))
+		f.Because = append(f.Because, stall.SavedSubject(t))
 		f.Confidence, f.ConfidenceWhy = forensics.Possible, "the text shows both, and does not say that the process is of this container"
 	}
 }

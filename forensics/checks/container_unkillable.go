@@ -114,7 +114,7 @@ func stopFails(p *forensics.Pass, g runtimes.PodCgroup) bool {
 // shows that somebody has killed it.
 func killedInFreezer(p *forensics.Pass, g runtimes.PodCgroup) bool {
 	return len(p.Evidence.Cgroups) == 1 && slices.ContainsFunc(g.Frozen, func(f runtimes.FrozenCgroup) bool { return f.V1 }) &&
-		slices.ContainsFunc(p.Evidence.Threads, func(t procs.Thread) bool { return unkillableByText(t) && t.Wait.Kind == procs.WaitFreezer })
+		slices.ContainsFunc(p.Evidence.Threads, func(t procs.Thread) bool { return stall.UnkillableByText(t) && t.Wait.Kind == procs.WaitFreezer })
 }
 
 // signalless says whether no signal ends a wait. A thread waits for a FUSE server interruptibly (S) until it gets a signal, and from then

@@ -172,9 +172,9 @@ func backSince(p *forensics.Pass, task incident.Incident, wait procs.Wait) bool 
 		slices.ContainsFunc(lostServers(p), func(i incident.Incident) bool { return i.Subject == cause.Subject })
 }
 
-// blamed is the only disk, file system or server that was in trouble within ten minutes of a hung task.
+// blamed is the only disk, file system or server that was in trouble within ten minutes of a hung task. Those that are in trouble still come
+// first, and of several the one that the name of the task has, as that of "jbd2/dm-3-8".
 func blamed(p *forensics.Pass, task incident.Incident, wait procs.Wait) (cause incident.Incident, ok bool) {
-	const near = 10 * time.Minute
 	suspects := [][]incident.Incident{lostServers(p), failingDisks(p), failingFileSystems(p)}
 	switch wait.Kind {
 	case procs.WaitServer, procs.WaitRetry, procs.WaitFUSE:
@@ -182,20 +182,32 @@ func blamed(p *forensics.Pass, task incident.Incident, wait procs.Wait) (cause i
 	case procs.WaitBlock, procs.WaitJournal:
 		suspects = suspects[1:]
 	}
-	for _, list := range suspects {
-		for _, i := range list {
-			meets := i.First != nil && task.Last != nil && logview.Between(i.First, task.Last) >= -near.Seconds() && (i.Current || logview.Between(i.Last, task.First) <= near.Seconds())
-			if i.First == nil && task.Last == nil { // dmesg without -T: only the order of the lines is known, and the stack has to name the daemon
-				meets = wait.FS == "ceph" && strings.Contains(wait.Function, i.Subject.ID[:min(3, len(i.Subject.ID))]) && logview.Below(i.Events[:1], task.Events)
-			}
-			if !meets {
-				continue
-			}
-			if ok && i.Subject != cause.Subject {
-				return incident.Incident{}, false
-			}
-			cause, ok = i, true
+	list := slices.DeleteFunc(slices.Concat(suspects...), func(i incident.Incident) bool { return !meetsTask(p, i, task, wait) })
+	name, _, _ := strings.Cut(task.Events[0].Process, " (")
+	_, device, _ := strings.Cut(name, "/")
+	named := func(i incident.Incident) bool {
+		return device == i.Subject.ID || strings.HasPrefix(device, i.Subject.ID+"-")
+	}
+	for _, better := range []func(incident.Incident) bool{incident.Incident.Grave, named} {
+		if slices.ContainsFunc(list, better) {
+			list = slices.DeleteFunc(list, func(i incident.Incident) bool { return !better(i) })
 		}
 	}
-	return cause, ok
+	if len(list) == 0 || slices.ContainsFunc(list, func(i incident.Incident) bool { return i.Subject != list[0].Subject }) {
+		return incident.Incident{}, false
+	}
+	return list[len(list)-1], true
+}
+
+// meetsTask says whether a disk, file system or server was in trouble within ten minutes of a hung task.
+func meetsTask(p *forensics.Pass, i, task incident.Incident, wait procs.Wait) bool {
+	const near = 10 * time.Minute
+	switch {
+	case i.First != nil && task.Last != nil:
+		blocked := task.Events[0].Number // before it was reported
+		return logview.Between(i.First, task.Last) >= -near.Seconds() && (i.Current || logview.Between(i.Last, task.First)-blocked <= near.Seconds())
+	case i.First == nil && task.Last == nil: // dmesg without -T: only the order of the lines is known, and the stack has to name the daemon
+		return wait.FS == "ceph" && strings.Contains(wait.Function, i.Subject.ID[:min(3, len(i.Subject.ID))]) && logview.Below(i.Events[:1], task.Events)
+	}
+	return i.First == nil && i.Grave() && gravity(worstOf(i).Kind) > 0 // a listing shows it, as of when it was made
 }

@@ -3,6 +3,7 @@ package checks
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -20,13 +21,16 @@ var kernelIOError = forensics.Check{
 	Title: "A disk or its controller fails, by the kernel log",
 	Doc: `I/O errors, timeouts and resets of a disk or of its controller, a device that went offline or lost its last path, a thin pool
 without space. Where the mounts are known, a disk of one is left to mount-io-error, and others are information. A device that is offline, or a full thin pool, counts until a file
-system is mounted on it again. Errors, timeouts and resets are a warning if there are three or more, the last within half an hour; one is, if a file system on the
-disk fails within a minute after it, or if the disk itself says that it cannot read a sector.`,
+system is mounted on it again, also under another name. It is over when multipathd or iscsid have paths again. Errors, timeouts and resets are a warning if there are three or more, the last within half an hour. One is,
+if a file system on the disk fails within a minute after it, if it is the only cause that a hung task can have, or if the disk itself cannot read a sector.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
 		incident.SawKernel(p)
 		for _, i := range failingDisks(p) {
+			if i.Minor && i.Current && !fsview.KnowsMounts(p) && hangsTask(p, i.Subject) {
+				i.Minor = false
+			}
 			p.Report(diskFinding(p, i))
 		}
 	},
@@ -35,15 +39,25 @@ disk fails within a minute after it, or if the disk itself says that it cannot r
 // failingDisks are disks of no known mount with errors.
 func failingDisks(p *forensics.Pass) []incident.Incident {
 	return forensics.Once(p, "failing disks", func() []incident.Incident {
-		spec := incident.Spec{Window: 30 * time.Minute, Subject: diskOf}
+		spec := incident.Spec{Window: 30 * time.Minute, Subject: diskOf, Ended: func(disk forensics.Entity) *time.Time {
+			return logview.Last(slices.DeleteFunc(logview.Events(p, "kernel-paths-back"), func(e logs.Event) bool { return e.Device != disk.ID }))
+		}}
 		list := spec.Find(p, fsview.OfNoMount(p, "disks of no mount", logs.KindKernelIOError, logs.KindKernelIOTimeout, logs.KindKernelDeviceReset,
 			logs.KindKernelDeviceOffline, logs.KindKernelThinPool))
 		for n, i := range list {
 			grave, broke := gravity(worstOf(i).Kind) > 0, breaksFileSystem(p, i)
-			list[n].Current = i.Current || grave || broke
+			list[n].Current = i.Current || i.Ended == nil && !sessionBack(list, i) && (grave || broke)
 			list[n].Minor = fsview.KnowsMounts(p) || !grave && !broke && i.Count < logview.FewFailures && !unreadable(list[n])
 		}
 		return list
+	})
+}
+
+// sessionBack says whether an offline disk was one of a session of iSCSI that is back: its disks take requests again then.
+func sessionBack(list []incident.Incident, disk incident.Incident) bool {
+	ofHost := strings.Count(disk.Subject.ID, ":") == 3
+	return ofHost && slices.ContainsFunc(list, func(i incident.Incident) bool {
+		return i.Ended != nil && !i.Current && strings.Trim(i.Subject.ID, "0123456789") == "" && cameFirst(i, disk) && disk.Last != nil && !disk.Last.After(*i.Ended)
 	})
 }
 

@@ -58,7 +58,7 @@ func ooms(p *forensics.Pass) []incident.Incident {
 				name, _, ok := strings.Cut(e.Process, " (")
 				return ok && (name == "kubelet" || cri.IsLogName(name) || p.Evidence.Collector.PID == 0 && fsfamily.ServesFUSE(name))
 			})
-			ends := !live && (!starved && len(hugeGroups(p)) == 0 || i.Events[0].Kind == "kernel-oom") && logview.Within(i.Last, logview.Story(p).Last, 3*time.Second) // what somebody has cut out to show it, with what the kubelet says of it
+			ends := !live && (!starved && len(hugeGroups(p)) == 0 || i.Events[0].Kind == "kernel-oom") && logview.Within(i.Last, logview.Story(p).Last, 3*time.Second) && logview.Ago(p, i.Events) <= 3 // what somebody has cut out to show it, with what the kubelet says of it
 			list[n].Minor = i.Count < logview.FewFailures && !vital && !ends && (!panicked || i.Events[0].Kind != "kernel-oom")
 		}
 		return list

@@ -123,7 +123,9 @@ func fatalCauses(p *forensics.Pass) (found []forensics.Entity) {
 		}
 	}
 	for _, i := range slices.Concat(lists...) {
-		if i.Grave() && slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Kind == kubeletFatal }) {
+		if i.Grave() && slices.ContainsFunc(i.Events, func(e logs.Event) bool {
+			return e.Kind == kubeletFatal || e.Origin == "kubelet" && endsService(e)
+		}) {
 			found = append(found, i.Subject)
 		}
 	}

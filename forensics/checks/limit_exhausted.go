@@ -12,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/cri"
 )
@@ -79,7 +80,7 @@ func (l limit) find(p *forensics.Pass) []incident.Incident {
 		l.few = 1
 	}
 	spec := incident.Spec{Window: 10 * time.Minute, Few: l.few, Subject: func(e logs.Event) forensics.Entity {
-		if cause := e.Cause(); e.Kind == l.kind && cause != l.cause && cause != "no-thread" || e.Kind != l.kind && (cause != l.fatal || l.fatal == "") {
+		if cause := e.Cause(); e.Kind == l.kind && cause != l.cause && cause != "no-thread" && cause != ownThreadLimit || e.Kind != l.kind && (cause != l.fatal || l.fatal == "") {
 			return forensics.Entity{}
 		}
 		return incident.Thing("limit", l.id)
@@ -129,7 +130,21 @@ func pidsFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 
 // endsService says whether the kubelet or a container runtime ends since it cannot make a thread: it says so once.
 func endsService(e logs.Event) bool {
-	return e.Cause() == "no-thread" && (e.Origin == "kubelet" || cri.IsLogName(e.Origin))
+	return (e.Cause() == "no-thread" || e.Cause() == ownThreadLimit) && (e.Origin == "kubelet" || cri.IsLogName(e.Origin))
+}
+
+const ownThreadLimit logs.Cause = "thread-limit"
+
+// byOwnThreads explains a kubelet that has more threads than it allows itself by its goroutines that each occupy one.
+func byOwnThreads(p *forensics.Pass, f *forensics.Finding, i incident.Incident) {
+	if !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Cause() == ownThreadLimit && e.Origin == "kubelet" }) {
+		return
+	}
+	for _, l := range knownPileUps() {
+		if list := l.stalledIn(p); l.enough(list) && list[0].Wait.Kind == stall.WaitFile {
+			f.Because = append(f.Because, forensics.Entity{Kind: forensics.KindSubsystem, ID: l.subsystem})
+		}
+	}
 }
 
 // ofNodeService says whether a message is about the cgroup of the kubelet or of a container runtime.
@@ -150,6 +165,7 @@ func (l limit) report(p *forensics.Pass) {
 		if len(where) > 0 {
 			f.Detail = findings.Sentences(f.Detail, "Reported for: "+findings.Some(where)+".")
 		}
+		byOwnThreads(p, &f, i)
 		if i.Grave() {
 			f.Remedies = []forensics.Remedy{incident.Look("shows the limit or what uses it", l.look...)}
 			if r := l.raise; r.Action != "" {

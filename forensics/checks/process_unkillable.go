@@ -53,22 +53,13 @@ kill -9 and deleting the pod with --force do not help. The process ends only aft
 	},
 }
 
-// unkillableByText says whether a thread that only a text shows belongs to a process that cannot end: read adds a frozen one only if it was
-// killed.
-func unkillableByText(t procs.Thread) bool {
-	return t.Saved != "" && t.Wait.Unkillable() && (t.Wait.Kind == procs.WaitExit || t.Wait.Kind == procs.WaitFreezer)
-}
-
 func reportSavedUnkillable(p *forensics.Pass) {
 	frozen := slices.ContainsFunc(p.Evidence.Cgroups, func(g runtimes.PodCgroup) bool { return killedInFreezer(p, g) })
 	for _, t := range p.Evidence.Threads {
-		if !unkillableByText(t) || frozen && t.Wait.Kind == procs.WaitFreezer { // which container-unkillable reports
+		if !stall.UnkillableByText(t) || frozen && t.Wait.Kind == procs.WaitFreezer { // which container-unkillable reports
 			continue
 		}
-		subject := forensics.ThreadEntity(t)
-		if t.PID != 0 && !t.PIDUnknown {
-			subject = findings.ProcessEntity(t.PID)
-		}
+		subject := stall.SavedSubject(t)
 		name := findings.Capital(savedName(t))
 		f := forensics.Finding{
 			Severity: forensics.Warning, Subject: subject, Confidence: forensics.Likely, Effect: name + " cannot be killed",

@@ -113,7 +113,7 @@ func reportSaved(p *forensics.Pass) {
 	}
 	groups, order := map[string][]procs.Thread{}, []string{}
 	for _, t := range p.Evidence.Threads {
-		if t.Saved == "" || unkillableByText(t) || t.PID != 0 && reported[strconv.Itoa(t.TID)] {
+		if t.Saved == "" || stall.UnkillableByText(t) || t.PID != 0 && reported[strconv.Itoa(t.TID)] {
 			continue
 		}
 		key := t.Device

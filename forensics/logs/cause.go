@@ -48,6 +48,8 @@ const (
 	causePIDs Cause = "pids"
 	// causeNoThread: the Go or the C runtime cannot make a thread, and ends the program (runtime/cgo, "pthread_create failed"; runtime/os_linux.go).
 	causeNoThread Cause = "no-thread"
+	// causeThreadLimit: a program of Go has more threads than it allows itself (runtime/proc.go, checkmcount).
+	causeThreadLimit Cause = "thread-limit"
 
 	// causeInotify: the kubelet cannot watch a file or a directory of cgroups, because the watches or instances of inotify are used up.
 	causeInotify Cause = "inotify"
@@ -146,8 +148,11 @@ func (e Event) Cause() Cause {
 			return causeNoConnection
 		}
 	case kindProcessLimit:
-		if says("pthread_create failed", "failed to create new OS thread", "program exceeds 10000-thread limit") {
+		switch {
+		case says("pthread_create failed", "failed to create new OS thread"):
 			return causeNoThread
+		case says("program exceeds 10000-thread limit"):
+			return causeThreadLimit
 		}
 	case KindKernelCephDown:
 		switch {

@@ -191,8 +191,26 @@ func (s *scanner) samples(until int) {
 		s.sampled += sampleEvery
 	}
 	if until == len(s.text) && until > s.at {
-		s.sample(s.lineStart(until-1), until)
+		s.sample(s.lastTimed(until), until)
 	}
+}
+
+// maxTail bounds the lines behind the last one with a time: what somebody has written below a log that was pasted.
+const maxTail = 40
+
+// lastTimed is where the last line with a time begins, or the last line where none of the last ones has one.
+func (s *scanner) lastTimed(until int) int {
+	last := s.lineStart(until - 1)
+	for at, n := last, 0; n < maxTail && at >= s.at; n++ {
+		if k := s.peekAt(at); !k.entry.Time.IsZero() || k.entry.Uptime > 0 {
+			return at
+		}
+		if at == 0 {
+			break
+		}
+		at = s.lineStart(at - 1)
+	}
+	return last
 }
 
 // sample looks at the line that begins at an offset, if it was not looked at before.

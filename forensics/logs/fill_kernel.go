@@ -95,7 +95,7 @@ var deviceMarks = []struct{ before, ends string }{
 	{"Failing path ", ". "},
 	{"nvme ", ": "},
 	{"sd ", " "},
-	{"connection", " "},
+	{"connection", ":"},
 	{"session", ": "},
 }
 
@@ -112,10 +112,12 @@ func nameDevice(e *entry, o *occurrence) {
 		o.Device = cut(d, maxName)
 		return
 	}
-	if before, _, ok := strings.Cut(e.Message, ": hard resetting link"); ok {
-		_, o.Device, _ = cutLast(" "+before, ' ')
-		o.Device = cut(o.Device, maxName)
-		return
+	for _, after := range []string{": hard resetting link", ": remaining active paths"} {
+		if before, _, ok := strings.Cut(e.Message, after); ok {
+			_, o.Device, _ = cutLast(" "+before, ' ')
+			o.Device = cut(o.Device, maxName)
+			return
+		}
 	}
 	if name, _, ok := strings.Cut(e.Message, ".00: "); ok && strings.HasPrefix(name, "ata") { // "ata1.00: disabled"
 		o.Device = cut(name, maxName)
@@ -134,6 +136,20 @@ func nameDevice(e *entry, o *occurrence) {
 			return
 		}
 	}
+}
+
+// pathsBack reads "mpatha: remaining active paths: 2".
+func pathsBack(e *entry, o *occurrence) bool {
+	nameDevice(e, o)
+	_, paths, _ := strings.Cut(e.Message, ": remaining active paths: ")
+	o.Number, o.Reason = number(paths), ""
+	return o.Number > 0
+}
+
+// scsiDisk reads "sd 8:0:0:1: [sde] Attached SCSI disk": the place of the disk, by host, channel, target and unit, and its name (drivers/scsi/sd.c).
+func scsiDisk(e *entry, o *occurrence) bool {
+	o.Path, o.Device = cut(between(e.Message, "sd ", ": ["), maxName), cut(between(e.Message, ": [", "]"), maxName)
+	return strings.HasPrefix(o.Device, "sd") && strings.Count(o.Path, ":") == 3
 }
 
 // fileSystem reads the device in parentheses: "XFS (dm-3): …", "EXT4-fs error (device sda1): …", "EXT4-fs (sda1): …".

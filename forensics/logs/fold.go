@@ -280,6 +280,8 @@ func quote(file string, e *entry) Quote {
 	if !e.Time.IsZero() {
 		t := e.Time
 		q.Time = &t
+	} else {
+		q.Uptime = e.Uptime.Seconds()
 	}
 	return q
 }

@@ -19,6 +19,9 @@ const (
 	KindKernelFSError       Kind = "kernel-fs-error"        // `EXT4-fs error`, `JBD2: Detected IO errors`, XFS log I/O error or corruption; Device, Reason
 	KindKernelFSShutdown    Kind = "kernel-fs-shutdown"     // `XFS (X): Filesystem has been shut down`, `xfs_do_force_shutdown`; Device
 	KindKernelFSReadOnly    Kind = "kernel-fs-read-only"    // `Remounting filesystem read-only`; Device
+	kindKernelDiskRemoved   Kind = "kernel-disk-removed"    // `sd 7:0:0:1: [sde] Synchronizing SCSI cache`; Device, and its place as Path
+	kindKernelDiskAttached  Kind = "kernel-disk-attached"   // `sd 8:0:0:1: [sde] Attached SCSI disk`; Device, and its place as Path
+	kindKernelPathsBack     Kind = "kernel-paths-back"      // `mpatha: remaining active paths: 2`, `connection1:0 is operational after recovery`; Device
 	KindKernelFSMounted     Kind = "kernel-fs-mounted"      // `EXT4-fs (X): mounted filesystem`, `XFS (X): Mounting V5 Filesystem`; Device
 	kindKernelOOM           Kind = "kernel-oom"             // `Out of memory: Kill(ed) process`, CONSTRAINT_NONE; Process, PodUID
 	kindKernelOOMCgroup     Kind = "kernel-oom-cgroup"      // `Memory cgroup out of memory`, `oom-kill:constraint=CONSTRAINT_MEMCG`; Process, PodUID, Path is the cgroup
@@ -162,6 +165,21 @@ func kernelMessages() []message {
 				{has: "EXT4-fs (", err: "): mounted filesystem", fill: mounted},
 				{has: "XFS (", err: "): Mounting V", fill: mounted},
 				{has: "BTRFS info (device ", err: "): first mount of filesystem", fill: mounted},
+			},
+		},
+		{
+			kind: kindKernelDiskRemoved, severity: SeverityRoutine, words: "a disk was removed",
+			rules: []rule{{has: "] Synchronizing SCSI cache", fill: scsiDisk}},
+		},
+		{
+			kind: kindKernelDiskAttached, severity: SeverityRoutine, words: "a disk was attached",
+			rules: []rule{{has: "] Attached SCSI disk", fill: scsiDisk}},
+		},
+		{
+			kind: kindKernelPathsBack, severity: SeverityRoutine, words: "a disk has paths again",
+			rules: []rule{
+				{has: ": remaining active paths: ", fill: pathsBack},
+				{has: "connection", err: " is operational after recovery", find: []string{" is operational after recovery"}, fill: device},
 			},
 		},
 		{

@@ -306,6 +306,9 @@ var humanTime = pattern.New(`^\[(?: *\+\d+[.,]\d{6}|[^\s\d\[\]]{3,8} ?\d{1,2} \d
 func (p *lineParser) dmesg(e *entry, s *shape, text string) (string, bool) {
 	if since, rest, ok := p.ring(text); ok {
 		s.stamp(e, p.sinceBoot(since), true)
+		if e.Time.IsZero() {
+			e.Uptime = since
+		}
 		s.push(layerDmesg)
 		return rest, true
 	}

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,6 +138,7 @@ func (r *reader) foldOne(p *progress, f *found) {
 		}
 		p.skip = !r.opt.Since.IsZero() && t.Before(r.opt.Since) || !r.opt.Until.IsZero() && t.After(r.opt.Until)
 	}
+	p.Uptime = cmp.Or(e.Uptime.Seconds(), p.Uptime)
 	if p.Origin == "unknown" && (e.Origin == "kubelet" || e.Origin == "kernel" || e.Origin == "kube-controller-manager") {
 		p.Origin = e.Origin
 	} else if p.Origin != e.Origin && e.Origin != "" && p.Origin != "unknown" && (f.shape.has(layerSyslog) || f.shape.has(layerJournal)) {

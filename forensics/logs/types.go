@@ -72,6 +72,8 @@ type File struct {
 	Selected int64      `json:"selected"`
 	First    *time.Time `json:"first,omitempty"`
 	Last     *time.Time `json:"last,omitempty"`
+	// Uptime is the time of the last line by the kernel's own clock, where nothing says when that began to run.
+	Uptime float64 `json:"uptime_seconds,omitempty"`
 }
 
 // A Quote is one line of a log.
@@ -80,12 +82,16 @@ type Quote struct {
 	// Line counts from 1 in its file; 0 where lines cannot be counted (the journal).
 	Line int64      `json:"line,omitempty"`
 	Time *time.Time `json:"time,omitempty"`
-	Text string     `json:"text"`
+	// Uptime is the time by the kernel's own clock, where nothing says when that began to run.
+	Uptime float64 `json:"uptime_seconds,omitempty"`
+	Text   string  `json:"text"`
 }
 
 // An entry is one parsed line. The strings share memory with the line: what is kept must be cloned.
 type entry struct {
 	Time time.Time // zero when unknown
+	// Uptime is by the kernel's own clock, where Time does not follow from that.
+	Uptime time.Duration
 	// Origin is "kubelet", "kernel", "kube-controller-manager", another program's name, or "".
 	Origin   string
 	Severity byte // 'I', 'W', 'E', 'F'; 0 when unknown

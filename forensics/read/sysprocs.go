@@ -201,6 +201,9 @@ func (r *processReader) row(text string, number int) bool {
 			}
 			row.old = row.old || onADay.MatchString(word)
 		case "CMD", "COMMAND", "ARGS", "COMM":
+			for (word == "|" || word == `\_`) && len(words) > 0 { // the tree of "ps f"
+				word, words = words[0], words[1:]
+			}
 			row.args = []string{word}
 			if i == len(r.columns)-1 {
 				row.args = append(row.args, words...)

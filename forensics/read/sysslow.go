@@ -92,6 +92,7 @@ type straceReader struct {
 	last pathCall // if that has not returned
 	// several says that the trace names processes, of which the last call may be cut off. Ended says that it was interrupted.
 	several, ended bool
+	limited        timeoutReader
 }
 
 var (
@@ -102,6 +103,7 @@ var (
 )
 
 func (r *straceReader) line(s string, _ int) {
+	r.limited.line(r, strings.TrimSpace(s))
 	r.ended = r.ended || strings.Contains(s, "^C") || strings.Contains(s, "detached") || strings.Contains(s, "killed by")
 	m := straceCall.FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {
@@ -123,10 +125,58 @@ func (r *straceReader) line(s string, _ int) {
 
 // end takes the last call, if nothing shows that it has returned.
 func (r *straceReader) end() {
+	r.limited.returned(r)
 	if r.last.path != "" && (r.ended || !r.several) {
 		r.last.pending = true
 		r.to.called(r.name, &r.last)
 	}
+}
+
+// A timeoutReader reads whether timeout(1) has ended a program that looked at one path, by the status that the shell has printed below it.
+type timeoutReader struct {
+	now     pathCall // with the limit in seconds
+	killed  bool     // it sends SIGKILL, and the shell prints the status of that
+	status  bool     // that of the program is printed
+	outputs []string // the lines below the command
+}
+
+var (
+	limited = pattern.New(`(?:^|[\s;&(])timeout\s+((?:-\S+\s+(?:KILL\s+|9\s+|\d+s?\s+)?)*)(\d+)s?\s+(?:sudo\s+)?(?:/\S*/)?(ls|stat|df|test|touch|mountpoint|readlink)\s+([^|;&<>)}]*)(.*)$`)
+	// asksStatus is a command that prints the status of the one before.
+	asksStatus  = pattern.New(`\becho\b[^|&]*\$\?`)
+	printedCode = pattern.New(`^(?:[A-Za-z][\w ]{0,20}[:=]? ?|\W{0,3})(\d{1,3})$`)
+	byShell     = pattern.New(`(?:^|\s)(?:Killed|Terminated)\b`)
+)
+
+func (r *timeoutReader) line(calls *straceReader, text string) {
+	switch m := limited.FindStringSubmatch(text); {
+	case m != nil:
+		r.returned(calls)
+		*r = timeoutReader{now: onePath(m[3], m[4]), status: asksStatus.MatchString(m[5]), killed: strings.Contains(m[1], "-k") || strings.Contains(m[1], "-s")}
+		r.now.seconds = number(m[2])
+	case r.now.path == "":
+	case !r.status && len(r.outputs) == 0 && asksStatus.MatchString(text):
+		r.status = true
+	case text == "" || strings.HasPrefix(text, "```") || prompt.MatchString(text):
+		r.returned(calls)
+	case !byShell.MatchString(text):
+		r.outputs = append(r.outputs, text)
+	}
+}
+
+// returned notes whether the program has ended by itself. What a program prints of a directory may look like a status: of one that timeout has
+// ended there is nothing else.
+func (r *timeoutReader) returned(calls *straceReader) {
+	c := r.now
+	if c.path != "" && r.status && len(r.outputs) > 0 {
+		m := printedCode.FindStringSubmatch(r.outputs[0])
+		c.pending = len(r.outputs) == 1 && m != nil && (m[1] == "124" || m[1] == "137" && r.killed) && c.seconds >= slowTool
+		if !c.pending {
+			c.seconds = 0
+		}
+		calls.to.called(calls.name, &c)
+	}
+	*r = timeoutReader{}
 }
 
 // called notes a call that may have taken long.

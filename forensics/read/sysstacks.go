@@ -68,7 +68,7 @@ var (
 	// What else the kernel writes above a trace.
 	otherTrace = pattern.New(`^\s*(?:BUG: |WARNING: |watchdog: |rcu: |RIP: |Oops|general protection|Hardware name: |CPU: \d+ PID: |Sending NMI|NMI backtrace|\S+ invoked oom-killer|\S+: page allocation)`)
 
-	stackFile   = pattern.New(`/proc/(\d+|self)(?:/task/(\d+))?/stack\b:?`)
+	stackFile   = pattern.New(`/proc/(\d+|self)(?:/task/(\d+|\*))?/stack\b:?`)
 	taskDir     = pattern.New(`/proc/(\d+)/task/(\d+)\b`)
 	threadWord  = pattern.New(`(?i)^\W*(?:tid|thread|task|lwp)\b`)
 	crashPID    = pattern.New(`^\s*PID: (\d+)\s+TASK: \S+\s+CPU: \d+\s+COMMAND: "(.*)"`)

@@ -12,8 +12,9 @@ var (
 	mapPath = pattern.New("^[> \\t]*[|`][ |]*[-`|]+ \\d+:\\d+:\\d+:\\d+ +\\w+ +\\d+:\\d+ +(failed|active) ")
 )
 
-// multipath writes of a disk that has lost all its paths what the kernel logs then.
+// multipath writes of a disk that has lost all its paths, by the last list of them, what multipathd logs then.
 func multipath(lines []string) (changed bool) {
+	lost := map[string]int{}
 	for i, line := range lines {
 		m := mapHead.FindStringSubmatch(line)
 		if m == nil {
@@ -31,9 +32,12 @@ func multipath(lines []string) (changed bool) {
 				}
 			}
 		}
-		if paths > 0 && failed == paths {
-			lines[i], changed = "multipathd: "+m[1]+": remaining active paths: 0", true
+		if delete(lost, m[1]); paths > 0 && failed == paths {
+			lost[m[1]] = i
 		}
+	}
+	for name, i := range lost {
+		lines[i], changed = "multipathd: "+name+": remaining active paths: 0", true
 	}
 	return changed
 }

@@ -181,9 +181,9 @@ var (
 	address      = pattern.New(`^[> \t]*(?:\d{1,3}(?:\.\d{1,3}){3}: |\[pod/[^\] ]+\] )`)
 	host         = pattern.New(`^[> \t]*(?:[\w.-]+(?:\[\d+\])?: |\d\d:\d\d:\d\d [\w.-]+ +)`)
 	unmistakable = pattern.New(`^(?:[IWEFD]\d{4} \d\d:\d\d:\d\d\.\d|\{"ts": ?\d|\{"(?:error|level|msg|time)": ?"|time="\d)`)
-	// chat is what a client of IRC writes before each line: the time and the speaker. Rows of tables are left alone there: their ages count
-	// from then, and whoever talks on tells how it ended.
-	chat = pattern.New(`^[> \t]*\[?\d\d:\d\d(?::\d\d)?\]? +<[@+ ]?[\w.|\[\]-]+> `)
+	// chat is what a client of IRC writes before each line: the time and the speaker. Rows of tables are left alone where the talk goes on for
+	// long: their ages count from then, and it tells how it ended.
+	chat = pattern.New(`^[> \t]*(?:\[?(\d\d):(\d\d)(?::\d\d)?\]? +)?<[@+ ]?[\w.|\[\]-]+> `)
 	cell = pattern.New(`\S(?:  |\t)`)
 	// halfKlog is the end of klog's header, of which somebody has cut off the beginning.
 	halfKlog = pattern.New(`^[> \t]*[\d:]*\d\.\d{6} +\d+ [\w-]+\.go:\d+\] `)
@@ -198,7 +198,7 @@ func unprefix(lines []string) (changed bool) {
 		}
 		if m == "" && !begins(line) {
 			if m = host.FindString(line); !unmistakable.MatchString(line[len(m):]) {
-				if m = chat.FindString(line); cell.MatchString(line[len(m):]) {
+				if m = chat.FindString(line); cell.MatchString(line[len(m):]) && talksOn(lines[i:]) {
 					m = ""
 				}
 			}
@@ -211,6 +211,22 @@ func unprefix(lines []string) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// talksOn says whether a talk goes on for more than a few minutes after its first line.
+func talksOn(lines []string) bool {
+	const long = 5
+	first, last := -1, -1
+	for _, line := range lines {
+		if m := chat.FindStringSubmatch(line); m != nil && m[1] != "" {
+			hour, _ := strconv.Atoi(m[1])
+			minute, _ := strconv.Atoi(m[2])
+			if last = 60*hour + minute; first < 0 {
+				first = last
+			}
+		}
+	}
+	return (last-first+24*60)%(24*60) > long
 }
 
 var (

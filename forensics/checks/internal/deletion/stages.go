@@ -55,7 +55,7 @@ func (s *Pod) judgeKilling() {
 		s.failing = true
 		s.verdict = "the runtime cannot stop its containers: a process is blocked in the kernel"
 		s.detail = fmt.Sprintf("Most likely process %d (%s) is theirs: it is the only one that was shown, and %s.", t.PID, t.Comm, forensics.DescribeWait(*t, forensics.WaitAtLeast{}))
-		s.blame(forensics.ThreadEntity(*t))
+		s.blame(stall.SavedSubject(*t))
 	case down != nil && down.Current:
 		s.failing = true
 		s.verdict = "the container runtime is not responding"
@@ -96,13 +96,14 @@ func (s *Pod) unkillable() (pid int, waits string) {
 }
 
 // savedWaiter is a thread that a saved text shows in a wait that no signal ends, if it shows such threads of one process alone, and the log
-// one pod that cannot be killed: somebody has looked for it.
+// one pod that cannot be killed: somebody has looked for it. One that cannot end says more than one that waits.
 func (s *Pod) savedWaiter() *procs.Thread {
 	var found *procs.Thread
+	dying := slices.ContainsFunc(s.p.Evidence.Threads, stall.UnkillableByText)
 	for i := range s.p.Evidence.Threads {
 		t := &s.p.Evidence.Threads[i]
 		switch {
-		case t.Saved == "" || t.State != "" && t.State != "D":
+		case dying && !stall.UnkillableByText(*t), t.Saved == "" || !dying && t.State != "" && t.State != "D":
 		case found != nil && found.PID != t.PID:
 			return nil
 		case found == nil:

@@ -54,11 +54,45 @@ func sinceBoot(p *forensics.Pass, kinds ...logs.Kind) []logs.Event {
 	boot, logged := p.Evidence.Node.Boot, logview.Boot(p)
 	return slices.DeleteFunc(logview.Events(p, kinds...), func(e logs.Event) bool {
 		last := logview.Last([]logs.Event{e})
+		if backSince(p, e) {
+			return true
+		}
 		if last == nil {
 			return mountedBelow(p, e)
 		}
 		return boot != nil && last.Before(boot.Add(-time.Minute)) || logged != nil && last.Before(*logged) || mountedSince(p, e.Device, *last)
 	})
+}
+
+// backSince says whether the disk of a message has come back since, at the same place of another host or under another name, and a file system
+// was mounted on it. A session of iSCSI is back with the disks that were removed after it had failed.
+func backSince(p *forensics.Pass, e logs.Event) bool {
+	session := e.Kind == logs.KindKernelDeviceOffline && strings.Trim(e.Device, "0123456789") == ""
+	lost := slices.DeleteFunc(logview.Events(p, "kernel-disk-removed"), func(r logs.Event) bool {
+		return !session && e.Device != r.Path && e.Device != r.Device || !after(r, e)
+	})
+	return e.Device != "" && len(lost) > 0 && !slices.ContainsFunc(lost, func(r logs.Event) bool { return !replaced(p, r) })
+}
+
+// replaced says whether a disk that was removed was attached again and mounted.
+func replaced(p *forensics.Pass, removed logs.Event) bool {
+	unit := func(e logs.Event) string { _, u, _ := strings.Cut(e.Path, ":"); return u } // without the host, which is another one
+	for _, a := range logview.Events(p, "kernel-disk-attached") {
+		if unit(a) == unit(removed) && after(a, removed) && slices.ContainsFunc(logview.Events(p, logs.KindKernelFSMounted), func(m logs.Event) bool {
+			return m.Device == a.Device && after(m, a)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// after says whether the last message of one event was written after that of another: by time, or by the order of the lines where they have none.
+func after(e, than logs.Event) bool {
+	if e.Last != nil && than.Last != nil && !e.Last.Equal(*than.Last) {
+		return e.Last.After(*than.Last)
+	}
+	return logview.Below([]logs.Event{than}, []logs.Event{e})
 }
 
 // mountedSince says whether a file system on a device has been mounted since some moment. What was said before then is about

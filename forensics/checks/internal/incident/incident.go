@@ -90,10 +90,13 @@ func (s Spec) Find(p *forensics.Pass, list []logs.Event) []Incident {
 	return slices.DeleteFunc(found, func(i Incident) bool { return i.Count < s.Few || s.Kubelet && !logview.AfterStart(p, i.Last) })
 }
 
+// untimed is for how long a log of the kernel that has no times may go on without a message that counts still: much may have been left out.
+const untimed = 30 * time.Minute
+
 func (s Spec) judge(p *forensics.Pass, i *Incident) {
 	i.Count, i.First, i.Last = logview.Count(i.Events), logview.First(i.Events), logview.Last(i.Events)
 	window := cmp.Or(s.Window, 150*time.Second)
-	i.Current = s.Lasting || logview.Within(i.Last, logview.KubeletEnd(p), window) || i.Last == nil
+	i.Current = s.Lasting || logview.Within(i.Last, logview.KubeletEnd(p), window) && logview.Ago(p, i.Events) <= max(window, untimed).Seconds()
 	if !s.Lasting && logview.SaidOver(p, i.Events...) {
 		i.Current, i.SaidOver = false, true
 	}

@@ -114,6 +114,24 @@ func Within(t, end *time.Time, d time.Duration) bool {
 	return t == nil || end != nil && end.Sub(*t) <= d
 }
 
+// Ago is for how many seconds a log without times went on after the last of a list of messages, by the kernel's own clock; 0 where that is
+// not known.
+func Ago(p *forensics.Pass, list []logs.Event) float64 {
+	ago := -1.0
+	for _, e := range list {
+		if e.Last != nil || len(e.Quotes) == 0 || e.Quotes[len(e.Quotes)-1].Uptime == 0 {
+			return 0
+		}
+		last := e.Quotes[len(e.Quotes)-1]
+		for _, f := range Story(p).Files {
+			if gap := f.Uptime - last.Uptime; f.Path == last.File && (ago < 0 || gap < ago) {
+				ago = gap
+			}
+		}
+	}
+	return max(ago, 0)
+}
+
 // fresh says whether the kubelet's log reaches up to the examination.
 func fresh(p *forensics.Pass) bool {
 	end := KubeletEnd(p)
@@ -208,11 +226,16 @@ func picked(p *forensics.Pass, most, mostBytes int64) bool {
 // written says whether somebody may have written the text by hand.
 func written(p *forensics.Pass) bool { return picked(p, 20*fewLines, 0) }
 
-// AfterStart says whether a time is more than a minute after the last start of the kubelet, as far as that is known.
+// AfterStart says whether a time is more than a minute after the last start of the kubelet, as far as that is known: of one that another one
+// replaced in the time that a text leaves out, the start is not in the text.
 func AfterStart(p *forensics.Pass, t *time.Time) bool {
 	lives := Story(p).Lives
-	if t == nil || len(lives) == 0 || lives[len(lives)-1].Started == nil {
+	n := len(lives)
+	if t == nil || n == 0 || lives[n-1].Started == nil || lives[n-1].Stage == "" && n > 1 && Between(lives[n-2].Last, lives[n-1].Started) > leftOut {
 		return true
 	}
-	return t.Sub(*lives[len(lives)-1].Started) > time.Minute
+	return t.Sub(*lives[n-1].Started) > time.Minute
 }
+
+// leftOut is for how many seconds no kubelet logs anything where part of a log was left out.
+const leftOut = 600

@@ -142,6 +142,12 @@ func (t Goroutine) because(p *forensics.Pass) []forensics.Entity {
 		return []forensics.Entity{p.Model.RuntimeEntity()}
 	case waitPLEG:
 		return []forensics.Entity{PlegEntity}
+	case waitUsage:
+		for _, other := range All(p, "cadvisor/manager.(*containerData).housekeeping") {
+			if other.Dump == t.Dump && other.Wait.Kind == WaitFile {
+				return []forensics.Entity{other.Entity()}
+			}
+		}
 	case WaitCSI:
 		if driver := OnlyDriver(p); driver != "" {
 			return []forensics.Entity{{Kind: forensics.KindCSIDriver, ID: driver}}

@@ -69,6 +69,8 @@ func (t *Goroutine) by(p *forensics.Pass) string {
 		return " by systemd (no answer to " + t.Wait.Call + ")"
 	case waitPLEG:
 		return " by PLEG (no new pod status)"
+	case waitUsage:
+		return " by cAdvisor (no new container statistics)"
 	}
 	return ""
 }

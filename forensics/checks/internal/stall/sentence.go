@@ -48,6 +48,8 @@ func (t Goroutine) waits(p *forensics.Pass) string {
 		return "waits for systemd to answer " + t.Wait.Call
 	case waitPLEG:
 		return "waits for PLEG to report a newer status of its pod"
+	case waitUsage:
+		return "waits for cAdvisor to measure all containers"
 	}
 	return "is in " + CallIn(t.Goroutine)
 }

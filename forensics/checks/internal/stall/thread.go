@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -109,4 +110,18 @@ func Since(p *forensics.Pass, seconds float64) *time.Time {
 	}
 	t := p.Evidence.Collected.Add(-time.Duration(seconds * float64(time.Second))).UTC().Truncate(time.Second)
 	return &t
+}
+
+// UnkillableByText says whether a thread that only a text shows belongs to a process that cannot end: read adds a frozen one only if it was
+// killed.
+func UnkillableByText(t procs.Thread) bool {
+	return t.Saved != "" && t.Wait.Unkillable() && (t.Wait.Kind == procs.WaitExit || t.Wait.Kind == procs.WaitFreezer)
+}
+
+// SavedSubject is what a finding about a thread that only a text shows is about: the process that cannot end, as far as the text names it.
+func SavedSubject(t procs.Thread) forensics.Entity {
+	if UnkillableByText(t) && t.PID != 0 && !t.PIDUnknown {
+		return forensics.Entity{Kind: forensics.KindProcess, ID: strconv.Itoa(t.PID)}
+	}
+	return forensics.ThreadEntity(t)
 }

@@ -22,6 +22,7 @@ const (
 	WaitSystemd waitKind = "systemd" // systemd or D-Bus
 	waitShim    waitKind = "shim"    // a shim of containerd
 	waitPLEG    waitKind = "pleg"    // the PLEG, for a newer status of a pod
+	waitUsage   waitKind = "usage"   // cAdvisor, for newer statistics of containers
 )
 
 // Wait is what one goroutine waits for.
@@ -68,6 +69,11 @@ func WaitOf(g goroutines.Goroutine) Wait {
 	}
 	if g.State == "chan receive" && HasFrame(goroutines.Goroutine{Frames: g.Frames[:min(1, len(g.Frames))]}, "kubelet/images.(*imageManager).EnsureImageExists", "kubelet/images.(*imageManager).pullImage") {
 		return Wait{Kind: WaitRuntime, Call: pullImage} // behind the puller, which may have others to pull before
+	}
+	if g.State == "semacquire" || g.State == "sync.WaitGroup.Wait" {
+		if at := frameIndex(g, "cadvisor/manager.(*manager).getRequestedContainers"); at > 0 && g.Frames[at-1].Func == "sync.(*WaitGroup).Wait" {
+			return Wait{Kind: waitUsage, frame: at} // until each container has been measured (OnDemandHousekeeping)
+		}
 	}
 	return remoteWait(g)
 }
