@@ -22,6 +22,7 @@ type progress struct {
 	skip, timed  bool // the last time was out of bounds; there was one
 	unnumbered   bool // lines cannot be counted
 	first, last  time.Time
+	mixed        bool // it may be put together of several logs; in others, the last line is the last one also where the clock was set back
 	compression  string
 	outOfBounds  int64
 	changed      string
@@ -133,7 +134,7 @@ func (r *reader) foldOne(p *progress, f *found) {
 		if first := e.since(); !p.timed || e.API != nil && first.Before(p.first) {
 			p.first, p.timed = first, true
 		}
-		if e.API == nil || t.After(p.last) {
+		if !p.mixed && e.API == nil || t.After(p.last) {
 			p.last = t
 		}
 		p.skip = !r.opt.Since.IsZero() && t.Before(r.opt.Since) || !r.opt.Until.IsZero() && t.After(r.opt.Until)

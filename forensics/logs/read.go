@@ -199,7 +199,7 @@ func (r *reader) close() { close(r.end) }
 
 // file reads one source to its end and folds what it says.
 func (r *reader) file(ctx context.Context, src Source) File {
-	p := &progress{File: File{Path: src.Path, Origin: cmp.Or(src.Origin, "unknown"), AnyWriter: src.AnyWriter, Status: "read"}, shapes: map[string]int{}}
+	p := &progress{File: File{Path: src.Path, Origin: cmp.Or(src.Origin, "unknown"), AnyWriter: src.AnyWriter, Status: "read"}, shapes: map[string]int{}, mixed: src.Origin == ""}
 	chunks := make(chan *chunk, cap(r.free))
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(ctx)

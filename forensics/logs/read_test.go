@@ -107,3 +107,18 @@ func TestEverythingThatWasWrittenIsFound(t *testing.T) {
 		t.Errorf("%+v of %d bytes, %v", file, log.Len(), slices.Sorted(maps.Keys(is.counts)))
 	}
 }
+
+// TestTheEndOfALog puts an older line below a newer one: in a text that may be of several logs, the newest is the end; in the log of one
+// program, whose clock was set back, the last one is.
+func TestTheEndOfALog(t *testing.T) {
+	const text = "E1120 10:08:00.000001    2588 kubelet.go:1924] newer\nE1120 10:02:00.000001    2588 kubelet.go:1924] older\n"
+	for origin, want := range map[string]string{"": "10:08", "kubelet": "10:02"} {
+		opt := Options{Now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Zone: time.UTC}
+		story := Read(t.Context(), []Source{{Path: "a.log", Origin: origin, Open: func(context.Context) (io.ReadCloser, error) {
+			return io.NopCloser(strings.NewReader(text)), nil
+		}}}, opt)
+		if last := story.Files[0].Last; last == nil || last.Format("15:04") != want {
+			t.Errorf("origin %q: the log ends at %v, want %s", origin, last, want)
+		}
+	}
+}
