@@ -2,6 +2,7 @@ package checks
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -147,6 +148,22 @@ func byOwnThreads(p *forensics.Pass, f *forensics.Finding, i incident.Incident) 
 	}
 }
 
+// manyIDs is how many zombies of one parent explain a want of process ids: a quarter of those that a node without a larger kernel.pid_max has.
+const manyIDs = 8 << 10
+
+// byZombies explains a node that has no process id left by the zombies of one process.
+func (l limit) byZombies(p *forensics.Pass, f *forensics.Finding) {
+	if l.id != "processes" {
+		return
+	}
+	zombies := unreaped(p.Evidence)
+	for _, parent := range slices.Sorted(maps.Keys(zombies)) {
+		if zombies[parent] >= manyIDs && parent != 0 {
+			f.Because = append(f.Because, findings.ProcessEntity(parent))
+		}
+	}
+}
+
 // ofNodeService says whether a message is about the cgroup of the kubelet or of a container runtime.
 func ofNodeService(e logs.Event) bool {
 	name, ok := strings.CutSuffix(path.Base(e.Path), ".service")
@@ -166,6 +183,7 @@ func (l limit) report(p *forensics.Pass) {
 			f.Detail = findings.Sentences(f.Detail, "Reported for: "+findings.Some(where)+".")
 		}
 		byOwnThreads(p, &f, i)
+		l.byZombies(p, &f)
 		if i.Grave() {
 			f.Remedies = []forensics.Remedy{incident.Look("shows the limit or what uses it", l.look...)}
 			if r := l.raise; r.Action != "" {

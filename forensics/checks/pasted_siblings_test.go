@@ -37,6 +37,17 @@ func TestSiblingsOfPasted(t *testing.T) {
 	const elsewhere = "# grep -c rbd6 /proc/self/mountinfo\n0\n# grep -l rbd6 /proc/[0-9]*/mountinfo\n/proc/7741/mountinfo\n# \n"
 	const paths = "# multipath -ll\nmpathc (3600a098038314648515d51555a4f2d6b) dm-6 NETAPP,LUN C-Mode\n|-+- policy='service-time 0' prio=0 status=enabled\n| |- 3:0:0:12 sdh 8:112 failed faulty running\n"
 	const dead = "MountVolume.SetUp failed for volume \"pvc-7d1a\" : stat /var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~csi/pvc-7d1a/mount: transport endpoint is not connected\n"
+	const evicted = "W1120 10:10:19.022140    3019 eviction_manager.go:333] eviction manager: attempting to reclaim ephemeral-storage\n" +
+		"I1120 10:10:19.461912    3019 eviction_manager.go:566] eviction manager: pod app-1_default(e9136107-43e9-4761-bd45-d430081d49b4) is evicted successfully\n" +
+		"I1120 10:12:06.801203    3019 eviction_manager.go:566] eviction manager: pod app-2_default(5947c245-9036-410d-90cb-41337be7315b) is evicted successfully\n"
+	refusedPods := func(condition string) string {
+		return strings.Repeat("W1120 10:16:49.953485    3019 eviction_manager.go:159] Failed to admit pod proxy-z7vcs_kube-system(7c6b72d3-24d3-471b-8320-31ec4e9fb003) - node has conditions: ["+condition+"]\n", 3)
+	}
+	zombiesOf := func(count string) string {
+		return "# ps -eo stat,ppid | awk '$1 ~ /^Z/ {n[$2]++} END {for (p in n) print n[p], p}' | sort -nr\n" + count + " 20977\n1 1\n"
+	}
+	noProcess := strings.Repeat("E1120 10:15:07.064109    1086 fsHandler.go:118] failed to collect filesystem stats - rootDiskErr: failed to exec du - fork/exec /usr/bin/nice: resource temporarily unavailable, extraDiskErr: <nil>\n", 2)
+	const inState = "# ps -eo pid,stat,wchan:22,comm | awk '$2 ~ /^D/'\n"
 	lowOnDisk := func(pod, age string) string {
 		return "LAST SEEN   TYPE   REASON   OBJECT   MESSAGE\n" + age + "   Normal   NodeHasDiskPressure   node/w1   Node w1 status is now: NodeHasDiskPressure\n" +
 			age + "   Warning   Evicted   pod/" + pod + "   The node was low on resource: ephemeral-storage.\n"
@@ -48,6 +59,12 @@ func TestSiblingsOfPasted(t *testing.T) {
 		"the panic of a kubelet in its log":                   {started + ofKubelet, "kubelet-restarting"},
 		"the panic of a kubelet below what a pod made up":     {started + `I1120 10:08:31.000000    2588 prober.go:116] "Probe failed" pod="shop/web-0" output="$ kubectl logs api-0"` + "\n" + ofKubelet, "kubelet-restarting"},
 		"a node that is ready again":                          {notReady + ready, ""},
+		"pods that are refused after evictions":               {evicted + refusedPods("DiskPressure"), "disk-pressure"},
+		"pods that are refused for want of memory":            {evicted + refusedPods("MemoryPressure"), ""},
+		"zombies that leave no process id":                    {zombiesOf("31207") + noProcess, "zombie-buildup"},
+		"zombies that leave enough":                           {zombiesOf("507") + noProcess, "limit-exhausted"},
+		"threads of two moments":                              {inState + "   1021 D    blk_mq_get_tag         restic\n   1022 D    blk_mq_get_tag         restic\n" + inState + "   1031 D    blk_mq_get_tag         restic\n", ""},
+		"threads of one moment":                               {inState + "   1021 D    blk_mq_get_tag         restic\n   1022 D    blk_mq_get_tag         restic\n   1031 D    blk_mq_get_tag         restic\n", "thread-blocked"},
 		"a node that was ready before":                        {strings.Replace(ready, "10:08:50", "10:08:30", 1) + notReady, "node-not-ready"},
 		"a sandbox that CRI-O still makes": {strings.Repeat(`time="2026-11-20T10:09:58Z" level=warning msg="error reserving pod name k8s_web-0_shop_`+uid+`_0 for id 7286: name is reserved"`+"\n", 2) +
 			"E1120 10:14:14.202331    1870 log.go:32] \"RunPodSandbox from runtime service failed\" err=\"rpc error: code = DeadlineExceeded desc = context deadline exceeded\"\n", "sandbox-create-failing"},

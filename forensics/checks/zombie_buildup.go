@@ -32,19 +32,11 @@ Of ps(1) and top(1), a count of all zombies and the parent of those that are lis
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
-		alive := map[int]bool{}
-		for _, t := range p.Evidence.Threads {
-			alive[t.PID] = true
-		}
-		children, order := map[int]int{}, []int{}
-		for _, process := range p.Evidence.Processes {
-			if process.State != "Z" || alive[process.PID] {
-				continue
-			}
-			before := children[process.PPID]
-			children[process.PPID] += 1 + process.Alike
-			if before < manyZombies && children[process.PPID] >= manyZombies {
-				order = append(order, process.PPID)
+		children := unreaped(p.Evidence)
+		var order []int
+		for parent, count := range children {
+			if count >= manyZombies {
+				order = append(order, parent)
 			}
 		}
 		slices.Sort(order)
@@ -56,6 +48,20 @@ Of ps(1) and top(1), a count of all zombies and the parent of those that are lis
 			p.Report(zombieFinding(p, parent, children[parent]))
 		}
 	},
+}
+
+// unreaped is how many zombies each process has as children. One with a thread that is still alive is no zombie yet.
+func unreaped(e *forensics.Evidence) map[int]int {
+	alive, children := map[int]bool{}, map[int]int{}
+	for _, t := range e.Threads {
+		alive[t.PID] = true
+	}
+	for _, process := range e.Processes {
+		if process.State == "Z" && !alive[process.PID] {
+			children[process.PPID] += 1 + process.Alike
+		}
+	}
+	return children
 }
 
 func zombieFinding(p *forensics.Pass, parent, count int) forensics.Finding {

@@ -270,6 +270,7 @@ func (x *systemText) waiting() []procs.Thread {
 	for _, s := range x.stacks {
 		stacked[s.PID] = true
 	}
+	stacks, atOnce, most := len(local), map[listing]int{}, 0
 	for _, row := range x.rows {
 		if stacked[row.pid] || row.kernel() {
 			continue
@@ -294,12 +295,21 @@ func (x *systemText) waiting() []procs.Thread {
 			list = append(list, t)
 		case remote(wait), row.blocked() && (row.short() || x.selected(row)):
 			local = append(local, t)
+			at := listing{row.text, row.table}
+			atOnce[at]++
+			most = max(most, atOnce[at])
 		}
 	}
-	if len(local) >= fewBlocked {
+	if stacks+most >= fewBlocked {
 		list = append(list, local...)
 	}
 	return list
+}
+
+// A listing is one that somebody made, in a text: others may be of another moment.
+type listing struct {
+	text  string
+	table int
 }
 
 // continued is a command that lets a stopped process go on.

@@ -53,15 +53,15 @@ func findPressure(p *forensics.Pass) *pressure {
 	for _, e := range Events(p, logs.KindEvictionEvicted) {
 		s.evicted = append(s.evicted, findings.PodLabel(p, e.PodName, UIDOf(p, e.Subject)))
 	}
-	for _, e := range Events(p, logs.KindAdmissionRefused) {
-		if e.Cause() == logs.CausePressure {
-			s.refused = append(s.refused, findings.PodLabel(p, e.PodName, UIDOf(p, e.Subject)))
-		}
+	refused := slices.DeleteFunc(Events(p, logs.KindAdmissionRefused), func(e logs.Event) bool { return e.Cause() != logs.CausePressure })
+	for _, e := range refused {
+		s.refused = append(s.refused, findings.PodLabel(p, e.PodName, UIDOf(p, e.Subject)))
 	}
 	s.resources, s.evicted, s.refused = findings.Union(nil, s.resources), findings.Union(nil, s.evicted), findings.Union(nil, s.refused)
 	s.removed = Count(Events(p, logs.KindImageRemoved))
 	s.refs, s.times = EventRefs(s.events...), findings.Times(Count(s.events))
-	s.since, s.until = First(s.events), Last(s.events)
+	same := slices.DeleteFunc(refused, func(e logs.Event) bool { return strings.Contains(e.Reason, "Disk") != s.Disk() })
+	s.since, s.until = First(s.events), Latest(Last(s.events), Last(same)) // a pod is refused while the node has the condition
 	s.current = Current(p, s.until)
 	last := Last(slices.DeleteFunc(slices.Clone(s.events), func(e logs.Event) bool { return e.Code != "condition" }))
 	if end := Story(p).Last; last != nil && !relievedSince(p, last) && end.Sub(*last) >= longPressure {
