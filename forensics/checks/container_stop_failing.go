@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/cri"
 )
 
@@ -53,6 +55,7 @@ system that is busy is enough. Pods that are stuck in Terminating are left to po
 			incident.ByRuntime(p, &f)
 			byHungTask(p, &f, i)
 			byBlockedThread(p, &f, i)
+			byLost(p, &f, i.Events)
 			for _, e := range i.Events {
 				f.Because = findings.Union(f.Because, leaksIn(p, e.Reason))
 			}
@@ -105,6 +108,20 @@ func byBlockedThread(p *forensics.Pass, f *forensics.Finding, i incident.Inciden
 		}
 		f.Because = append(f.Because, stall.SavedSubject(t))
 		f.Confidence, f.ConfidenceWhy = forensics.Possible, "the text shows both, and does not say that the process is of this container"
+	}
+}
+
+// byLost explains a container that was killed and has not ended by the only disk, file system or server that is in trouble then, by the kernel's
+// log: a process that waits for it may not end before that.
+func byLost(p *forensics.Pass, f *forensics.Finding, events []logs.Event) {
+	if len(f.Because) > 0 || !slices.ContainsFunc(events, notKilled) || p.Evidence.Collector.PID != 0 {
+		return
+	}
+	stop := incident.Incident{Events: events, First: logview.First(events), Last: logview.Last(events)}
+	if cause, ok := blamed(p, stop, procs.Wait{}); ok && cause.Grave() {
+		f.Because = []forensics.Entity{cause.Subject}
+		f.Detail = findings.Sentences(f.Detail, fmt.Sprintf("At the same time, %s was in trouble. A process that waits for it may not end when it is killed.", cause.Subject))
+		f.Confidence, f.ConfidenceWhy = forensics.Possible, "the logs show both near one another, and do not say what the container's processes wait for"
 	}
 }
 

@@ -24,8 +24,8 @@ var kubeletRestarting = forensics.Check{
 its own ("command failed", "Failed to run kubelet", F lines), the kernel's OOM killer, or systemd's watchdog.
 
 - One restart by a signal is information: an update looks like this.
-- An end for any other reason is a warning. A kubelet that could not start is information once a later one has: its node became ready, or
-  systemctl shows it active.
+- An end for any other reason is a warning. A kubelet that could not start is information once a later one has: its node became ready, its
+  sync loop takes events, or systemctl shows it active.
 - Three or more ends in the log are critical if the last kubelet did not reach its sync loop: the kubelet does not finish
   starting. The last step of the start that was logged shows what comes next (cmd/kubelet/app/server.go,
   pkg/kubelet/kubelet.go, 1.10 to 1.36).

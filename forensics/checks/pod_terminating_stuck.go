@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -60,6 +61,9 @@ kubelet has not confirmed the termination; its log shows why.`,
 		}
 		for _, stuck := range logged {
 			byServerOfVolume(p, &stuck.Finding)
+			if stuck.Stage == logs.StageContainers {
+				byLost(p, &stuck.Finding, stuck.Fails)
+			}
 			reportStuck(p, stuck)
 		}
 		for _, t := range inAPI {

@@ -112,7 +112,7 @@ func (b *rulebook) find(e *entry, o *occurrence) (rule, bool) {
 	switch {
 	case e.API != nil:
 		return b.findEvent(e, o)
-	case e.Origin == "kernel", e.Origin == "multipathd", e.Origin == "iscsid": // which know the paths to its disks
+	case e.Origin == "kernel", ofDiskPaths(e.Origin):
 		return firstFit(b.kernel, e, o)
 	case e.Origin == "dbus-daemon" || e.Origin == "dbus": // quotes its clients elsewhere
 		if !strings.HasPrefix(e.Message, ofSystemBus) {

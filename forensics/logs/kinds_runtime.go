@@ -150,6 +150,9 @@ func runtimeMessages() []message {
 				{start: "containerd successfully booted in ", fill: noCause},
 				{start: "Daemon has completed initialization", fill: noCause}, // dockerd
 				{start: "Started containerd container runtime", fill: noCause},
+				{start: "Started ", has: ".service - containerd container runtime", fill: noCause}, // systemd 250 on
+				{start: "Started ", has: ".service - Container Runtime Interface for OCI (CRI-O)", fill: noCause},
+				{start: "Started ", has: ".service - Docker Application Container Engine", fill: noCause},
 				{start: "Started Container Runtime Interface for OCI (CRI-O)", fill: noCause},
 				{start: "Started Docker Application Container Engine", fill: noCause},
 			},

@@ -180,7 +180,7 @@ func (p *lineParser) name(e *entry, s *shape) {
 	if p.origin != "" && (e.Origin == "" || e.Origin == "kernel" && s.layers[0] != layerJournal) {
 		e.Origin = p.origin
 	}
-	if contained := s.has(layerCRI) || s.has(layerDocker); contained && (e.Origin == "kernel" || e.Origin == "" && !s.has(layerKlog) && !s.has(layerKlogJSON) && !s.has(layerLogfmt) && !isRuntime(e.Message)) {
+	if contained := s.has(layerCRI) || s.has(layerDocker); contained && (e.Origin == "kernel" || ofDiskPaths(e.Origin) || e.Origin == "" && !s.has(layerKlog) && !s.has(layerKlogJSON) && !s.has(layerLogfmt) && !isRuntime(e.Message)) {
 		e.Origin = fromContainer
 	}
 	switch {
@@ -198,6 +198,9 @@ func (p *lineParser) name(e *entry, s *shape) {
 		e.Origin = ofScraper
 	}
 }
+
+// ofDiskPaths says whether a program is one of the daemons that know the paths to the kernel's disks.
+func ofDiskPaths(name string) bool { return name == "multipathd" || name == "iscsid" }
 
 // ofScraper is the origin of what asks kubelets for statistics, and logs their answers.
 const ofScraper = "metrics-server"

@@ -156,6 +156,8 @@ func journalWriter(record *entry, kubelet string) string {
 		return cmp.Or(unit, "unknown program")
 	case name == "systemd" && record.Get("_PID") != "" && record.Get("_PID") != "1":
 		return "systemd --user"
+	case unit != "" && ofDiskPaths(name) && unit != name:
+		return unit
 	case unit != "" && kubeletOrigin(name) && unit != kubelet && !slices.Contains(KubeletUnits, unit):
 		return unit
 	}

@@ -141,10 +141,12 @@ type timeoutReader struct {
 }
 
 var (
-	limited = pattern.New(`(?:^|[\s;&(])timeout\s+((?:-\S+\s+(?:KILL\s+|9\s+|\d+s?\s+)?)*)(\d+)s?\s+(?:sudo\s+)?(?:/\S*/)?(ls|stat|df|test|touch|mountpoint|readlink)\s+([^|;&<>)}]*)(.*)$`)
+	limited = pattern.New(`(?:^|[\s;&(])timeout\s+((?:-\S+\s+(?:KILL\s+|9\s+|\d+s?\s+)?)*)(\d+)s?\s+(?:sudo\s+)?(?:/\S*/)?(ls|stat|df|test|touch|mountpoint|readlink)\s+([^|;&<>)}]*?)(?:\s\d)?((?:[|;&<>)}].*)?)$`)
+	// andStatus is behind a command, and prints its status; a pipe has that of its last command.
+	andStatus = pattern.New(`^(?:>\s*\S+|2?>&\d|\s|&>\S+)*(?:;|\|\|)\s*echo\b[^|&]*\$\?`)
 	// asksStatus is a command that prints the status of the one before.
-	asksStatus  = pattern.New(`\becho\b[^|&]*\$\?`)
-	printedCode = pattern.New(`^(?:[A-Za-z][\w ]{0,20}[:=]? ?|\W{0,3})(\d{1,3})$`)
+	asksStatus  = pattern.New(`^(?:\S*(?: \S+)? ?[#$>] )?echo\b[^|&]*\$\?`)
+	printedCode = pattern.New(`^(?:[A-Za-z][A-Za-z_ ]{0,20}[:=]? ?|\W{0,3})(\d{1,3})$`)
 	byShell     = pattern.New(`(?:^|\s)(?:Killed|Terminated)\b`)
 )
 
@@ -152,8 +154,10 @@ func (r *timeoutReader) line(calls *straceReader, text string) {
 	switch m := limited.FindStringSubmatch(text); {
 	case m != nil:
 		r.returned(calls)
-		*r = timeoutReader{now: onePath(m[3], m[4]), status: asksStatus.MatchString(m[5]), killed: strings.Contains(m[1], "-k") || strings.Contains(m[1], "-s")}
-		r.now.seconds = number(m[2])
+		*r = timeoutReader{now: onePath(m[3], m[4]), status: andStatus.MatchString(m[5]), killed: strings.Contains(m[1], "-k") || strings.Contains(m[1], "-s")}
+		if r.now.seconds = number(m[2]); m[5] != "" && !r.status {
+			r.now.path = ""
+		}
 	case r.now.path == "":
 	case !r.status && len(r.outputs) == 0 && asksStatus.MatchString(text):
 		r.status = true

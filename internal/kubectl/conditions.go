@@ -73,7 +73,7 @@ func (p *page) isReady(i int) bool {
 	if m := kubeletLine.FindStringSubmatch(line); m != nil && !slices.Contains(p.hosts, m[1]) && len(p.hosts) < 2 {
 		p.hosts = append(p.hosts, m[1])
 	}
-	if m := readyRow.FindStringSubmatch(line); m != nil && len(p.hosts) == 1 && nodename.Same(m[1], p.hosts[0]) {
+	if m := readyRow.FindStringSubmatch(line); m != nil && (len(p.hosts) == 1 && nodename.Same(m[1], p.hosts[0]) || len(p.hosts) == 0 && p.onlyNode(i)) {
 		p.isWell(m[1], i)
 		return true
 	}
@@ -89,12 +89,28 @@ func (p *page) isReady(i int) bool {
 	return false
 }
 
+// onlyNode says whether no table has a row of another node than that of a line, and the kubelet's own lines, which stand above, name none.
+func (p *page) onlyNode(i int) bool {
+	node := readyRow.FindStringSubmatch(p.lines[i])[1]
+	return slices.ContainsFunc(p.lines[:i], bareKubelet.MatchString) && !slices.ContainsFunc(p.lines, func(line string) bool {
+		for _, row := range []*pattern.Pattern{readyRow, nodeRow} {
+			if m := row.FindStringSubmatch(line); m != nil && m[1] != node {
+				return true
+			}
+		}
+		return false
+	})
+}
+
 func (p *page) isWell(node string, i int) {
 	p.events = append(p.events, found{Event{Type: "Normal", Reason: "NodeReady", Kind: "Node", Name: node, Host: node, Component: "kubelet", Count: 1}, i, -1, ""})
 }
 
 // kubeletLine is one of syslog or of the journal: the kubelet of a host.
 var kubeletLine = pattern.New(`^\S.*? ([a-z0-9][\w.-]*) kubelet\[\d+\]: `)
+
+// bareKubelet is a line of klog without the host.
+var bareKubelet = pattern.New(`^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ (?:kubelet|pod_workers|generic|remote_runtime|kuberuntime\w*|setters|eviction_manager|reconciler\w*|operation_\w+|nestedpendingoperations|pleg)\.go:\d+\] `)
 
 // unready is said of a node that is not ready, or of one that comes and goes.
 var unready = pattern.New(`(?i)not\s?ready|\b(?:if|until|when|before|while|not|never|flap\w*)\b`)

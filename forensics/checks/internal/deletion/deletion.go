@@ -51,6 +51,8 @@ func Unproven(p *forensics.Pass, f forensics.Finding) forensics.Finding {
 type Stuck struct {
 	forensics.Finding
 	Stage logs.Stage
+	// Fails are the failures to stop its containers.
+	Fails []logs.Event
 }
 
 // InLog finds the pods whose deletion is stuck according to the kubelet's log.
@@ -74,7 +76,7 @@ func InLog(p *forensics.Pass) []Stuck {
 				unseen++
 			}
 		case s.counts():
-			found = append(found, Stuck{s.finding(), d.Stage})
+			found = append(found, Stuck{s.finding(), d.Stage, s.events(logs.KindContainerStopFailed, logs.KindSandboxStopFailed)})
 		}
 	}
 	if unseen > 0 {

@@ -58,7 +58,7 @@ func sinceBoot(p *forensics.Pass, kinds ...logs.Kind) []logs.Event {
 			return true
 		}
 		if last == nil {
-			return mountedBelow(p, e)
+			return mountedBelow(p, e) || logview.BootedBelow(p, e)
 		}
 		return boot != nil && last.Before(boot.Add(-time.Minute)) || logged != nil && last.Before(*logged) || mountedSince(p, e.Device, *last)
 	})

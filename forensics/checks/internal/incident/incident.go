@@ -108,6 +108,9 @@ func (s Spec) judge(p *forensics.Pass, i *Incident) {
 		end = boot
 		i.Booted = i.Last.Before(*boot)
 	}
+	if i.Last == nil && i.ofKernel() && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return !logview.BootedBelow(p, e) }) {
+		i.Current = false
+	}
 	switch {
 	case end == nil:
 	case i.Last == nil || !end.Before(*i.Last):

@@ -99,9 +99,14 @@ func wellAgain(p *forensics.Pass) (runs, rows []logs.Event, ready *time.Time) {
 }
 
 // StartedSince says whether a later kubelet has been able to start, after one ended at a time or at a line: systemd shows it running below,
-// or its node is ready.
+// its node is ready, or its sync loop has taken an event of a container.
 func StartedSince(p *forensics.Pass, last *time.Time, quotes ...logs.Quote) bool {
 	runs, rows, ready := wellAgain(p)
+	if l := Story(p).Loop; l != nil {
+		if at := l.LastSeen["PLEG"]; !at.IsZero() {
+			ready = Latest(ready, &at)
+		}
+	}
 	return last != nil && ready != nil && ready.After(*last) || len(quotes) > 0 && Below([]logs.Event{{Quotes: quotes}}, append(runs, rows...))
 }
 

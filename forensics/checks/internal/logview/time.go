@@ -93,6 +93,12 @@ func Boot(p *forensics.Pass) *time.Time {
 	return forensics.Once(p, "the last boot", func() *time.Time { return Last(Events(p, "kernel-boot")) })
 }
 
+// BootedBelow says whether the kernel has started below a message without a time.
+func BootedBelow(p *forensics.Pass, e logs.Event) bool {
+	boots := slices.DeleteFunc(slices.Clone(Events(p, "kernel-boot")), func(b logs.Event) bool { return b.Last != nil })
+	return e.Last == nil && len(e.Quotes) > 0 && Below([]logs.Event{e}, boots)
+}
+
 // beforeBoot says whether a time is before the last boot.
 func beforeBoot(p *forensics.Pass, t *time.Time) bool {
 	boot := Boot(p)
