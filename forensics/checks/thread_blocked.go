@@ -86,9 +86,9 @@ func reportCutStacks(p *forensics.Pass) {
 	if len(list) == 0 {
 		return
 	}
-	part := "a file system call"
-	if n := stall.Count(list); n > 1 {
-		part = fmt.Sprintf("%s file system calls", stall.Number(n))
+	part := stall.Number(stall.Count(list)) + " calls" // "blocked for … in a file system call" follows
+	if stall.Count(list) == 1 {
+		part = "a call"
 	}
 	who := "a program"
 	cut := "The dump is cut: what called it is not known."
