@@ -127,7 +127,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{&searchReader{to: x, name: name}, []string{"kubectl", "oc "}},
 		{&leakReader{to: x, name: name}, []string{"/mountinfo", "/mounts", "findmnt "}},
 		{&timeReader{to: x, name: name}, []string{"time "}},
-		{calls, []string{"stat", "AT_FDCWD", "getdents", "access(", "chdir(", "readlink("}},
+		{calls, []string{"stat", "timeout ", "AT_FDCWD", "getdents", "access(", "chdir(", "readlink("}},
 		{&statusReader{processReader: processReader{to: x, name: name}}, []string{"Pnd:"}},
 		{&detachedReader{to: x, name: name}, []string{"umount", "unmap"}},
 		{&servedReader{to: x, name: name}, []string{"geesefs", "goofys", "gcsfuse", "glusterfs", "juicefs"}},

@@ -92,7 +92,8 @@ func (p *page) isReady(i int) bool {
 // onlyNode says whether no table has a row of another node than that of a line, and the kubelet's own lines, which stand above, name none.
 func (p *page) onlyNode(i int) bool {
 	node := readyRow.FindStringSubmatch(p.lines[i])[1]
-	return slices.ContainsFunc(p.lines[:i], bareKubelet.MatchString) && !slices.ContainsFunc(p.lines, func(line string) bool {
+	other := func(f found) bool { return f.Kind == "Node" && f.Name != "" && f.Name != node }
+	return slices.ContainsFunc(p.lines[:i], bareKubelet.MatchString) && !slices.ContainsFunc(p.events, other) && !slices.ContainsFunc(p.lines, func(line string) bool {
 		for _, row := range []*pattern.Pattern{readyRow, nodeRow} {
 			if m := row.FindStringSubmatch(line); m != nil && m[1] != node {
 				return true
