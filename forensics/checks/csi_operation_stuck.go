@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
@@ -239,8 +241,30 @@ func (t csiTrouble) finding(p *forensics.Pass) forensics.Finding {
 		f.ConfidenceWhy = "the log shows the start, but neither success nor failure within " + text.Duration(logview.OperationLimit.Seconds())
 	}
 	f = t.join(p, f)
+	t.byLostServer(p, &f)
 	f.Title += waitForVolumes(f.Pods)
 	return f
+}
+
+// mountedBy are the kinds of the kernel's messages about servers, by what is in the names of the drivers that mount them.
+var mountedBy = []struct{ driver, kinds string }{{"nfs", "kernel-nfs"}, {"efs", "kernel-nfs"}, {"cephfs", "kernel-ceph"}, {"smb", "kernel-cifs"}}
+
+// byLostServer explains calls that do not return by the only server of the driver's file system that does not respond, by the kernel's log.
+func (t csiTrouble) byLostServer(p *forensics.Pass, f *forensics.Finding) {
+	for _, m := range mountedBy {
+		if !strings.Contains(t.driver, m.driver) {
+			continue
+		}
+		lost := slices.DeleteFunc(slices.Clone(lostServers(p)), func(i incident.Incident) bool {
+			return !i.Grave() || !strings.HasPrefix(string(i.Events[0].Kind), m.kinds)
+		})
+		if len(lost) == 1 {
+			f.Because = append(f.Because, lost[0].Subject)
+			f.Detail = findings.Sentences(f.Detail, "The kernel log says that "+serverName(lost[0].Events[0])+" does not respond: what the driver mounts and unmounts waits for it.")
+			f.Refs = append(f.Refs, logview.EventRefs(lost[0].Events...)...)
+		}
+		return
+	}
 }
 
 // join adds the log to a finding about the same driver.

@@ -120,9 +120,15 @@ func isBack(p *forensics.Pass, i incident.Incident, subject func(logs.Event) for
 func noMountLeft(p *forensics.Pass, i incident.Incident) bool {
 	none := slices.DeleteFunc(logview.Events(p, "no-mount"), func(e logs.Event) bool {
 		family, _, _ := strings.Cut(e.Reason, "4") // nfs4, nfs4,nfs
-		return (family == "" || !strings.HasPrefix(string(i.Events[0].Kind), "kernel-"+family)) && (i.Subject.Kind != "server" || !strings.HasPrefix(e.Reason, i.Subject.ID))
+		return (family == "" || !strings.HasPrefix(string(i.Events[0].Kind), "kernel-"+family)) && (i.Subject.Kind != "server" || !isOf(e.Reason, i.Subject.ID))
 	})
 	return logview.Below(i.Events, none)
+}
+
+// isOf says whether what was looked for is a server, or a source on it ("192.0.2.4:/export").
+func isOf(source, server string) bool {
+	rest, ok := strings.CutPrefix(source, server)
+	return ok && (rest == "" || rest[0] == ':' || rest[0] == '/')
 }
 
 // lastLines is the number of the last line that events quote, by file. The journal has none.

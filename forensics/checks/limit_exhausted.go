@@ -25,12 +25,13 @@ var limitExhausted = forensics.Check{
 	Doc: `Limits that logs name:
 
 - inotify watches and instances
+- namespaces (user.max_user_namespaces): "fork/exec …: no space left on device"
 - cgroups: "mkdir /sys/fs/cgroup/…: no space left on device", memory cgroups that the kernel cannot create
 - process ids of a pod or of the node, threads, open files
 - connection tracking, neighbours (ARP), addresses of the pod network
 - D-Bus of systemd, the lock of xtables, keys of the kernel
 
-"No space left on device" of inotify or of a cgroup is no full disk. A limit counts as reached
+"No space left on device" of inotify, of a cgroup or of a namespace is no full disk. A limit counts as reached
 while its messages continue at the end of the log.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
@@ -63,6 +64,7 @@ type limit struct {
 var limits = []limit{
 	{kind: "inotify-limit", fatal: "inotify", id: "inotify", now: "inotify limit has been reached", then: "inotify limit was reached", look: []string{"cat", "/proc/sys/fs/inotify/max_user_instances", "/proc/sys/fs/inotify/max_user_watches"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Raise fs.inotify.max_user_instances and max_user_watches, or end what uses them"}},
 	{kind: "cgroup-no-space", id: "cgroups", now: "Cgroups cannot be created", then: "Cgroups could not be created", look: []string{"cat", "/proc/cgroups"}},
+	{kind: "namespace-limit", id: "namespaces", now: "Limit of namespaces has been reached", then: "Limit of namespaces was reached", look: []string{"sh", "-c", "grep . /proc/sys/user/max_*_namespaces"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Raise user.max_user_namespaces and the other limits of that name: 0 forbids such namespaces"}},
 	{kind: "kernel-memcg-exhausted", id: "cgroups", now: "Memory cgroups cannot be created", then: "Memory cgroups could not be created", look: []string{"cat", "/proc/cgroups"}},
 	{kind: "kernel-pids-exhausted", ofPods: true, id: "process-ids", now: "Process limit of a cgroup has been reached", then: "Process limit of a cgroup was reached", look: []string{"cat", "/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Find the program that starts the processes or threads, or raise podPidsLimit"}},
 	{kind: "process-limit", id: "processes", now: "Limit of processes, threads or open files has been reached", then: "Limit of processes, threads or open files was reached", few: 2, look: []string{"cat", "/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max", "/proc/sys/fs/file-nr"}},

@@ -71,12 +71,19 @@ runtime or a command finds this mount or its disk busy.`,
 			p.Report(leakedMountFinding(p, groups[k]))
 		}
 		for _, found := range mountuse.Of(p).Found {
-			busy := found.Device != "" || slices.ContainsFunc(logview.Story(p).Events, func(e logs.Event) bool { return e.Code == "EBUSY" && strings.Contains(e.Reason, found.Path) })
+			busy := found.Device != "" || slices.ContainsFunc(logview.Story(p).Events, func(e logs.Event) bool { return isBusy(e, found.Path) })
 			if busy && !found.Detached {
 				p.Report(foundMountFinding(p, found))
 			}
 		}
 	},
+}
+
+// isBusy says whether a message is of something that is busy and named. The quote has more of a long error than the reason.
+func isBusy(e logs.Event, name string) bool {
+	return e.Code == "EBUSY" && strings.Contains(e.Reason, name) || slices.ContainsFunc(e.Quotes, func(q logs.Quote) bool {
+		return strings.Contains(q.Text, "device or resource busy") && strings.Contains(q.Text, name)
+	})
 }
 
 // leaksIn are the processes in whose namespaces a mount is that an error names and the host does not have.

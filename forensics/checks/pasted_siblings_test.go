@@ -47,6 +47,14 @@ func TestSiblingsOfPasted(t *testing.T) {
 		return "# ps -eo stat,ppid | awk '$1 ~ /^Z/ {n[$2]++} END {for (p in n) print n[p], p}' | sort -nr\n" + count + " 20977\n1 1\n"
 	}
 	noProcess := strings.Repeat("E1120 10:15:07.064109    1086 fsHandler.go:118] failed to collect filesystem stats - rootDiskErr: failed to exec du - fork/exec /usr/bin/nice: resource temporarily unavailable, extraDiskErr: <nil>\n", 2)
+	const busyLayer = "Apr 30 09:15:10 n1 kubelet[24584]: E0430 09:15:10.712138   24584 remote_runtime.go:246] RemoveContainer \"cf6e4c381a15\" from runtime service failed: rpc error: code = Unknown desc = failed to remove container \"cf6e4c381a15\": Error response from daemon: driver \"overlay\" failed to remove root filesystem for cf6e4c381a15: remove /data/docker/overlay/b2b961718b23/merged: device or resource busy\n"
+	threadsOf := func(first, other string) string {
+		return "$ ps -L -o pid,tid,stat,wchan:32,comm -p 1538149\n    PID     TID STAT WCHAN                            COMMAND\n1538149 1538149 " + first + "  -                                node_exporter\n1538149 1538176 " + other + "        node_exporter\n"
+	}
+	const lostNFS = "Nov 20 10:44:51 w1 kernel: nfs: server 127.0.0.1 not responding, still trying\nNov 20 10:47:02 w1 kernel: nfs: server 127.0.0.1 not responding, still trying\n"
+	timedOut := func(driver string) string {
+		return strings.Repeat("Nov 20 10:47:18 w1 kubelet[3187]: E1120 10:47:18.120377    3187 nestedpendingoperations.go:348] Operation for \"{volumeName:kubernetes.io/csi/"+driver+"^fs-0e podName:"+uid+" nodeName:}\" failed. No retries permitted until 2026-11-20 10:49:20.120342122 +0000 UTC m=+811730.004412201 (durationBeforeRetry 2m2s). Error: UnmountVolume.TearDown failed for volume \"data\" (UniqueName: \"kubernetes.io/csi/"+driver+"^fs-0e\") pod \""+uid+"\" (UID: \""+uid+"\") : kubernetes.io/csi: Unmounter.TearDownAt failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded\n", 2)
+	}
 	const inState = "# ps -eo pid,stat,wchan:22,comm | awk '$2 ~ /^D/'\n"
 	lowOnDisk := func(pod, age string) string {
 		return "LAST SEEN   TYPE   REASON   OBJECT   MESSAGE\n" + age + "   Normal   NodeHasDiskPressure   node/w1   Node w1 status is now: NodeHasDiskPressure\n" +
@@ -59,6 +67,16 @@ func TestSiblingsOfPasted(t *testing.T) {
 		"the panic of a kubelet in its log":                   {started + ofKubelet, "kubelet-restarting"},
 		"the panic of a kubelet below what a pod made up":     {started + `I1120 10:08:31.000000    2588 prober.go:116] "Probe failed" pod="shop/web-0" output="$ kubectl logs api-0"` + "\n" + ofKubelet, "kubelet-restarting"},
 		"a node that is ready again":                          {notReady + ready, ""},
+		"namespaces that are forbidden":                       {strings.Repeat("  Warning  FailedCreatePodSandBox  20s (x16 over 3m52s)  kubelet  Failed to create pod sandbox: rpc error: code = Unknown desc = failed to create network namespace for sandbox \"e429\": failed to start noop process for unshare: fork/exec /proc/self/exe: no space left on device\n", 1), "limit-exhausted"},
+		"an event that a list item quotes":                    {"- `MountVolume.MountDevice failed for volume \"pvc-1\" : kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: driver name ebs.csi.aws.com not found in the list of registered CSI drivers` (x18 over 24m)\n", "csi-driver-missing"},
+		"such an event in a sentence":                         {"- `MountVolume.MountDevice failed for volume \"pvc-1\" : driver name ebs.csi.aws.com not found in the list of registered CSI drivers` (x18 over 24m in the other cluster) is what they had\n", ""},
+		"a mount of another namespace, by bare prompts":       {busyLayer + "# grep b2b9617 /proc/mounts\n# grep -l b2b9617 /proc/*/mountinfo\n/proc/118860/mountinfo\n# uptime\n", "mount-leaked-namespace"},
+		"a mount that the host has, too":                      {busyLayer + "# grep b2b9617 /proc/mounts\noverlay /data/docker/overlay/b2b961718b23/merged overlay rw 0 0\n# grep -l b2b9617 /proc/*/mountinfo\n/proc/118860/mountinfo\n# uptime\n", ""},
+		"a process that cannot exit":                          {threadsOf("Zsl", "Dsl  rwsem_down_write_slowpath"), "process-unkillable"},
+		"a process of which the first thread works":           {threadsOf("Ssl", "Dsl  rwsem_down_write_slowpath"), ""},
+		"a process of which another thread sleeps":            {threadsOf("Zsl", "Ssl  futex_wait_queue"), ""},
+		"a driver of a lost server":                           {lostNFS + timedOut("efs.csi.aws.com"), "kernel-server-unresponsive"},
+		"a driver of disks beside a lost server":              {lostNFS + timedOut("ebs.csi.aws.com"), "csi-operation-stuck"},
 		"pods that are refused after evictions":               {evicted + refusedPods("DiskPressure"), "disk-pressure"},
 		"pods that are refused for want of memory":            {evicted + refusedPods("MemoryPressure"), ""},
 		"zombies that leave no process id":                    {zombiesOf("31207") + noProcess, "zombie-buildup"},

@@ -27,7 +27,7 @@ var processUnkillable = forensics.Check{
 - A thread is in a wait that no signal ends, for longer than --hung-after.
 
 In a saved text, a kernel stack is enough: that of a process that has ended and waits for others of its PID namespace, or of one in a
-frozen cgroup (v1) below a command that has sent it SIGKILL.
+frozen cgroup (v1) below a command that has sent it SIGKILL. So is a list of threads with the first one ended and another in state D.
 
 The process keeps its open files, its mounts, its cgroup and so its pod: its container cannot be killed. Waiting longer,
 kill -9 and deleting the pod with --force do not help. The process ends only after the thread's wait.`,
@@ -68,7 +68,14 @@ func reportSavedUnkillable(p *forensics.Pass) {
 			Detail:        findings.Sentences(t.Wait.Meaning, "A kill takes effect when the cgroup is thawed."), Refs: []forensics.Ref{stall.ThreadRef(t)},
 			Remedies: []forensics.Remedy{incident.Look("shows which processes are in state D, and where they wait in the kernel", "ps", "-eo", "pid,ppid,state,wchan:32,comm")},
 		}
-		if t.Wait.Kind == procs.WaitExit {
+		switch {
+		case t.Dying:
+			f.Title = headline.Fit(name + " cannot exit: one thread is blocked in the kernel")
+			f.Effect = name + " cannot exit"
+			f.ConfidenceWhy = "the text shows that the first thread has ended, and where another one waits; whether it has ended since is not known"
+			f.Detail = findings.Sentences("It was killed or has called exit, and cannot end.", fmt.Sprintf("Its thread %d %s.", t.TID, forensics.DescribeWait(t, forensics.WaitAtLeast{})), t.Wait.Meaning,
+				"A kill takes effect when that wait ends.")
+		case t.Wait.Kind == procs.WaitExit:
 			f.Title = headline.Fit(name + " cannot end: it waits for other processes of its PID namespace")
 			f.Detail = findings.Sentences(t.Wait.Meaning, "The kernel has killed them already. One that has not ended waits in the kernel, or its parent outside of the namespace has not reaped it.")
 		}

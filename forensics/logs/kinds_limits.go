@@ -10,6 +10,7 @@ const (
 	kindThinPoolLow       Kind = "thin-pool-low"          // `devmapper: Thin Pool has … free data blocks`, of dockerd and CRI-O
 	KindDiskFull          Kind = "disk-full"              // `no space left on device` outside of cgroups and inotify; Path
 	kindCgroupNoSpace     Kind = "cgroup-no-space"        // `mkdir /sys/fs/cgroup/…: no space left on device`, `cannot allocate memory`; Path
+	kindNamespaceLimit    Kind = "namespace-limit"        // `fork/exec …: no space left on device`: user.max_user_namespaces and its kin
 	kindInotifyLimit      Kind = "inotify-limit"          // `inotify_init: too many open files`, `inotify_add_watch …: no space left on device`
 	kindProcessLimit      Kind = "process-limit"          // `resource temporarily unavailable` of fork, `too many open files`, thread limits
 	kindReadOnly          Kind = "read-only"              // `read-only file system`; Path
@@ -100,6 +101,13 @@ func limitMessages() []message {
 			rules: []rule{
 				{has: "mkdir /sys/fs/cgroup", err: "no space left on device", fill: trouble},
 				{has: "mkdir /sys/fs/cgroup", err: "cannot allocate memory", fill: trouble},
+			},
+		},
+		{
+			kind: kindNamespaceLimit, lane: LaneRuntime, words: "limit of namespaces is reached", deep: true,
+			rules: []rule{ // clone(2) and unshare(2), ENOSPC
+				{has: "fork/exec ", err: "no space left on device", fill: trouble},
+				{has: "unshare", err: "no space left on device", fill: trouble},
 			},
 		},
 		{

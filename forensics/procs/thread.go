@@ -44,6 +44,9 @@ type Thread struct {
 	// Saved is where a text shows the thread that somebody saved or pasted ("ps.txt:12"), absent for one that was read on the node.
 	// How long it has waited is then mostly not known.
 	Saved string `json:"saved,omitempty"`
+	// Dying says that a text shows the first thread of its process as ended, while this one waits: the process was killed or has called
+	// exit. Of threads that were read on the node, the state of the process tells that.
+	Dying bool `json:"dying,omitempty"`
 	// Switches are voluntary plus involuntary context switches at the first reading.
 	Switches uint64 `json:"context_switches,omitempty"`
 }

@@ -39,6 +39,10 @@ var (
 
 func (r *leakReader) line(s string, _ int) {
 	text := strings.TrimSpace(s)
+	if m := noMount.FindStringSubmatch(text); m != nil { // which internal/kubectl has made of such a search
+		r.to.search(m[1]).lacks = true
+		return
+	}
 	if r.onHost != "" {
 		at := r.to.search(r.onHost)
 		at.lacks = prompt.MatchString(text) || atoi(text) == 0 && (!strings.Contains(text, r.onHost) || !writable.MatchString(text))

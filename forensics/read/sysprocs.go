@@ -122,7 +122,7 @@ func (r *processReader) line(s string, number int) {
 		return
 	}
 	if m := psAux.FindStringSubmatch(text); m != nil {
-		r.add(processRow{pid: atoi(m[2]), state: m[3], old: onADay.MatchString(m[4]), args: strings.Fields(m[5])}, number)
+		r.add(processRow{pid: atoi(m[2]), state: m[3], old: onADay.MatchString(m[4]), args: withoutTree(strings.Fields(m[5]))}, number)
 		return
 	}
 	if m := psCommand.FindStringSubmatch(text); m != nil {
@@ -201,12 +201,9 @@ func (r *processReader) row(text string, number int) bool {
 			}
 			row.old = row.old || onADay.MatchString(word)
 		case "CMD", "COMMAND", "ARGS", "COMM":
-			for (word == "|" || word == `\_`) && len(words) > 0 { // the tree of "ps f"
-				word, words = words[0], words[1:]
-			}
-			row.args = []string{word}
-			if i == len(r.columns)-1 {
-				row.args = append(row.args, words...)
+			row.args = withoutTree(append([]string{word}, words...))
+			if i < len(r.columns)-1 {
+				row.args = row.args[:1]
 			}
 		}
 	}
@@ -220,6 +217,14 @@ func (r *processReader) row(text string, number int) bool {
 		z.names = append(z.names, row)
 	}
 	return row.pid != 0
+}
+
+// withoutTree is a command line without the branches that "ps f" draws before it.
+func withoutTree(words []string) []string {
+	for len(words) > 1 && (words[0] == "|" || words[0] == `\_`) {
+		words = words[1:]
+	}
+	return words
 }
 
 // longer says whether "[[dd-]hh:]mm:ss" is two minutes or more.
@@ -247,15 +252,19 @@ func (r *processReader) add(row processRow, number int) {
 // for a disk at any moment, and a kernel thread for its journal.
 func (x *systemText) waiting() []procs.Thread {
 	var list, local []procs.Thread
+	ended := x.endedFirst()
 	for _, s := range x.stacks {
 		t := s.Thread
+		t.Dying = ended[t.PID] && t.TID != t.PID && !t.PIDUnknown && !t.Wait.Killable()
 		row := x.arguments(t.PID)
 		t.Comm = firstOf(t.Comm, row.comm())
 		if t.State == "" {
 			t.State = strings.TrimRight(row.state, "<NLsl+W")
 		}
 		switch {
-		case s.Wait.Kind == procs.WaitFreezer && row.createsContainer() && row.old:
+		case t.Dying && t.State != "S":
+			list = append(list, t)
+		case s.Wait.Kind == procs.WaitFreezer && row.createsContainer() && (row.old || len(x.frozen) > 0):
 			list = append(list, t)
 		case s.hung, s.Wait.Kind != procs.WaitUnknown && remote(s.Wait), row.short() && row.old, s.killed && s.Wait.Unkillable(), row.pending && s.Wait.Kind != procs.WaitUnknown,
 			s.Wait.Kind == procs.WaitExit && s.Wait.Unkillable() && !s.sampled:
@@ -276,20 +285,21 @@ func (x *systemText) waiting() []procs.Thread {
 			continue
 		}
 		wait, ok := procs.ThreadWait(row.state[:1], row.wchan, "", nil)
-		if !ok {
+		dying := row.blocked() && ended[row.pid] && row.tid != 0 && row.tid != row.pid && !wait.Killable()
+		if !ok && !dying {
 			continue
 		}
 		tid := row.tid
 		if tid == 0 {
 			tid = row.pid
 		}
-		t := procs.Thread{PID: row.pid, TID: tid, PIDUnknown: row.ofThread, Comm: row.comm(), State: row.state[:1], WChan: row.wchan, Stack: []string{}, Wait: wait, Saved: row.saved}
+		t := procs.Thread{Dying: dying, PID: row.pid, TID: tid, PIDUnknown: row.ofThread, Comm: row.comm(), State: row.state[:1], WChan: row.wchan, Stack: []string{}, Wait: wait, Saved: row.saved}
 		seconds, hung := x.hung[tid]
 		if hung = hung && row.blocked(); hung { // a listing shows that it has not ended since the kernel's report
 			t.WaitSeconds, t.WaitFrom = &seconds, "hung-task"
 		}
 		switch {
-		case hung, row.pending, wait.Kind == procs.WaitFreezer && row.createsContainer() && row.old,
+		case dying, hung, row.pending, wait.Kind == procs.WaitFreezer && row.createsContainer() && row.old,
 			row.killed && row.blocked() && wait.Unkillable(), remote(wait) && (row.short() || x.selected(row)), row.blocked() && row.short() && row.old,
 			wait.Kind == procs.WaitExit && wait.Unkillable() && row.old:
 			list = append(list, t)
@@ -304,6 +314,23 @@ func (x *systemText) waiting() []procs.Thread {
 		list = append(list, local...)
 	}
 	return list
+}
+
+// endedFirst are the processes of which a list of threads shows the first one as ended, and another one not.
+func (x *systemText) endedFirst() map[int]bool {
+	first, others := map[int]bool{}, map[int]bool{}
+	for _, row := range x.rows {
+		switch {
+		case row.tid == row.pid || row.tid == 0 && !row.ofThread:
+			first[row.pid] = strings.HasPrefix(row.state, "Z")
+		case row.tid != 0:
+			others[row.pid] = others[row.pid] || !strings.HasPrefix(row.state, "Z")
+		}
+	}
+	for pid, ended := range first {
+		first[pid] = ended && others[pid]
+	}
+	return first
 }
 
 // A listing is one that somebody made, in a text: others may be of another moment.

@@ -125,7 +125,9 @@ var (
 	// introduced is a message at the end of a sentence about the present; once is a word of a sentence about the past or the possible.
 	introduced = pattern.New("^[^`\"'{}]{1,80}: *(?:`[^`]{60,}`)[ \t.]*$")
 	once       = pattern.New(`(?i)\b(?:was|were|had|did|used|before|earlier|previous\w*|last|old|ago|once|back|then|until|no longer|fixed|gone|example|e\.g|like|if|would|could|should|expect\w*|instead|not|never|harmless|test|wrong|other|another|different)\b`)
-	pager      = pattern.New(`^(?:lines [0-9]+-[0-9]+.*|\(END\)|--More--.*)$`)
+	// counted is how often a quoted message came, as kubectl writes it behind the age of an event.
+	counted = pattern.New("`[ \t]*\\(x\\d+ over [\\w.]{1,12}\\)[ \t.]*$")
+	pager   = pattern.New(`^(?:lines [0-9]+-[0-9]+.*|\(END\)|--More--.*)$`)
 )
 
 func strip(lines []string) (changed bool) {
@@ -140,6 +142,9 @@ func strip(lines []string) (changed bool) {
 		}
 		if andQuote.MatchString(text) || introduced.MatchString(text) && !once.MatchString(text[:strings.IndexByte(text, '`')]) {
 			text = text[strings.IndexByte(text, '`'):]
+		}
+		if at := counted.FindStringIndex(text); at != nil {
+			text = text[:at[0]+1]
 		}
 		text = unquote(text)
 		if m := marker.FindString(text); m != "" && !isYAML(lines, i) && (begins(text[len(m):]) || m[0] != ' ' && m[0] != '\t' || strings.Contains(m, "•")) {

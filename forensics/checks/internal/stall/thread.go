@@ -115,7 +115,7 @@ func Since(p *forensics.Pass, seconds float64) *time.Time {
 // UnkillableByText says whether a thread that only a text shows belongs to a process that cannot end: read adds a frozen one only if it was
 // killed.
 func UnkillableByText(t procs.Thread) bool {
-	return t.Saved != "" && t.Wait.Unkillable() && (t.Wait.Kind == procs.WaitExit || t.Wait.Kind == procs.WaitFreezer)
+	return t.Saved != "" && (t.Dying || t.Wait.Unkillable() && (t.Wait.Kind == procs.WaitExit || t.Wait.Kind == procs.WaitFreezer))
 }
 
 // SavedSubject is what a finding about a thread that only a text shows is about: the process that cannot end, as far as the text names it.
