@@ -82,7 +82,6 @@ func TestQuirksOfFiles(t *testing.T) {
 		{name: "nothing but NULs", content: make([]byte, 3*chunkSize+5), status: "read", says: "1 lines are longer"},
 		{name: "NULs between lines", content: bytes.Join([][]byte{plain[:1000], make([]byte, 5000), plain[1000:]}, nil), status: "read", format: "klog", entries: 10},
 		{name: "binary junk", content: junk(chunkSize), status: "read"},
-		{name: "byte order mark, as an editor of Windows writes it", content: append([]byte("\ufeff"), plain...), status: "read", format: "klog", entries: 10},
 		{name: "carriage returns", content: bytes.ReplaceAll(plain, []byte("\n"), []byte("\r\n")), status: "read", format: "klog", entries: 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
