@@ -92,6 +92,10 @@ func TestHostileDisks(t *testing.T) {
 	if len(html) > maxPage || strings.Contains(body(html), "<script>\x1b") || !strings.Contains(html, "The JSON report has all of them.") {
 		t.Errorf("page of %d bytes", len(html))
 	}
+	shown := strings.Count(html, `id="disk-`)
+	if want := fmt.Sprintf("%d more are not on this page", len(r.Evidence.Disks.FileSystems)-shown); shown == 0 || !strings.Contains(html, want) {
+		t.Errorf("%d disks are shown, and the page does not say %q", shown, want)
+	}
 	if out := text(t, r, report.TextOptions{Verbose: true}); strings.Contains(out, "\x1b") || strings.Count(out, "\n") > 500 {
 		t.Errorf("terminal text has %d lines or a control character", strings.Count(out, "\n"))
 	}

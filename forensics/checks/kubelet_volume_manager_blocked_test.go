@@ -23,6 +23,10 @@ func kubeletVolumeManagerBlockedInDumps() []scenario {
 			name: "a child that is gone is still named", base: wellNode, change: withStack("kubelet-1.13", "B.4 umount waits in the kernel"),
 			want: []string{"warning subsystem volume-manager"}, says: "its child process 12081",
 		},
+		{
+			name: "what determines the volumes is named as that, not as an operation", base: wellNode, change: withStack("kubelet-1.34", "B.4 the populator waits for the API server"),
+			want: []string{"warning subsystem volume-manager"}, says: "1 volume operation: desired state blocked",
+		},
 		{name: "slow is not hung", base: wellNode, change: withStack("kubelet-1.22", "B.4 deleting the files of an emptyDir is slow, not hung"), outcome: forensics.OutcomeClean},
 	}
 }

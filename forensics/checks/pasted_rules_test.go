@@ -31,6 +31,8 @@ func TestRulesOfPastedEvidence(t *testing.T) {
 		{"2: a server is back by the order of lines without times", "[ 10.1] nfs: server 192.0.2.4 not responding, still trying\n[ 16.2] nfs: server 192.0.2.4 OK\n", nil, []string{"kernel-server-unresponsive"}},
 		{"2: a server that is gone again", "[ 10.1] nfs: server 192.0.2.4 OK\n[ 16.2] nfs: server 192.0.2.4 not responding, still trying\n", []string{"kernel-server-unresponsive"}, nil},
 		{"2: another server is back", "[ 10.1] nfs: server 192.0.2.4 not responding, still trying\n[ 16.2] nfs: server 192.0.2.5 OK\n", []string{"NFS server 192.0.2.4"}, nil},
+		{"no mount is left of a server", "[ 10.1] nfs: server 192.0.2.4 not responding, still trying\n$ grep -c 192.0.2.4 /proc/mounts\n0\n", nil, []string{"kernel-server-unresponsive"}},
+		{"no mount is left of another server", "[ 10.1] nfs: server 192.0.2.4 not responding, still trying\n$ grep -c 192.0.2.5 /proc/mounts\n0\n", []string{"NFS server 192.0.2.4"}, nil},
 		{"2: silence of a log is no recovery", "I1120 10:08:14.122231   13008 kubelet.go:1794] skipping pod synchronization - container runtime is down\n" +
 			"I1120 10:40:14.122231   13008 prober.go:116] Liveness probe succeeded\n", []string{"no later line repeats it"}, []string{"recovered"}},
 		{"2: docker that is not there, by the relist alone", "I1120 10:08:14.122231   13008 kubelet.go:1794] skipping pod synchronization - container runtime is down\n" +

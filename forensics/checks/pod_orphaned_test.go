@@ -42,6 +42,12 @@ func podOrphanedInLogs() []scenario {
 			}),
 			outcome: clean, // it is pod-orphaned-mounted
 		},
+		{
+			name: "only the log shows the directory, and the pod is in no list", base: sickNode, change: both(unmounted, tells(event(logs.KindOrphan, 9, "09:31:00", "10:12:28", logs.Subject{PodUID: deadUID, Reason: "directory not empty"})), func(_ testing.TB, e *forensics.Evidence) {
+				e.PodDirs = e.PodDirs[:1]
+			}),
+			want: []string{"warning pod " + deadUID}, says: "no longer exists",
+		},
 		{name: "it is over", base: wellNode, change: tells(event(logs.KindOrphan, 9, "09:31:00", "09:40:00", logs.Subject{PodUID: deadUID})), outcome: clean},
 		{name: "the pod lives", base: wellNode, change: tells(event(logs.KindOrphan, 9, "09:31:00", "10:12:28", logs.Subject{PodUID: liveUID})), outcome: clean},
 	}

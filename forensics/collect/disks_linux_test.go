@@ -38,6 +38,7 @@ func TestTreesOfAFileSystem(t *testing.T) {
 		{"a part over itself, as a kubelet in a container has it", "27 1 8:1 / / rw - ext4 /dev/a rw\n42 27 8:1 /var/lib/kubelet /var/lib/kubelet rw - ext4 /dev/a rw\n", []string{"/", "/var/lib/kubelet"}},
 		{"a local volume is seen where it lies", "27 1 8:1 / / rw - ext4 /dev/a rw\n50 27 8:1 /mnt/v1 /var/lib/kubelet/pods/u/volumes/l rw - ext4 /dev/a rw\n", []string{"/"}},
 		{"the same twice", "27 1 8:1 / / rw - ext4 /dev/a rw\n50 27 8:1 / /again rw - ext4 /dev/a rw\n", []string{"/"}},
+		{"a part twice", "27 1 8:1 /@ / rw - btrfs /dev/a rw\n28 27 8:1 /@home /home rw - btrfs /dev/a rw\n29 27 8:1 /@home /again rw - btrfs /dev/a rw\n", []string{"/", "/home"}},
 		{"hidden by another file system", "27 1 8:1 / / rw - ext4 /dev/a rw\n50 27 8:2 / /data rw - xfs /dev/b rw\n51 27 8:1 /data /old rw - ext4 /dev/a rw\n", []string{"/", "/old"}},
 		{"subvolumes", "27 1 8:1 /@ / rw - btrfs /dev/a rw\n28 27 8:1 /@home /home rw - btrfs /dev/a rw\n", []string{"/", "/home"}},
 		{"covered mounts are not to be reached", "27 1 8:1 / /a rw - ext4 /dev/a rw\n28 27 8:2 / /a rw - ext4 /dev/b rw\n", []string{}},

@@ -152,6 +152,7 @@ func TestParseDamage(t *testing.T) {
 		{"lost in other lines", append(with([]string{header, "main.x(0x1)", "\t/x.go:1 +0x1"}, strings.Split(strings.Repeat("something else\n", maxForeign+1), "\n")...), block...), []int64{9, 7}, "", 0, false},
 		{"the runtime's own stack", with([]string{"fatal error: boom", "", "runtime stack:", "runtime.throw(0x1)", "\t/x.go:1 +0x1", ""}, block...), []int64{7}, "", 0, false},
 		{"a stack without arguments, as zap prints it", with([]string{"main.x", "\t/x.go:1", ""}, block...), []int64{7}, "", 0, false},
+		{"a control character that a terminal has put into a function name", []string{header, "main.x(0x1)", "\t/x.go:1 +0x1", "main.\x7fy(0x1)", "\t/y.go:1 +0x1", "created by main.main", "\t/z.go:1 +0x1"}, []int64{9}, "location without a function", 5, false},
 		{"binary junk", with([]string{"\x00\x01\xff\xfe goroutine \x80", "\xff\xff"}, block...), []int64{7}, "", 0, false},
 	}
 	for _, test := range tests {

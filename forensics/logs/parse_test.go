@@ -39,6 +39,8 @@ func TestAMessageIsTheSameByWhateverWay(t *testing.T) {
 		{name: "klog behind a hole that a crash left", line: strings.Repeat("\x00", 500) + klogLine, format: "klog"},
 		{name: "klog of glog's thread id", line: strings.Replace(klogLine, "   2588", " 123456", 1), format: "klog", pid: 123456},
 		{name: "klog JSON", line: klogJSONLine, format: "klog-json", pid: -1},
+		{name: "klog JSON behind the byte order mark of an editor", line: "\ufeff" + klogJSONLine, format: "klog-json", pid: -1},
+		{name: "journal short behind the byte order mark of an editor", line: "\ufeffNov 21 10:00:02 worker-1 kubelet[2588]: " + klogLine, format: "syslog+klog"},
 		{name: "journal short", line: "Nov 21 10:00:02 worker-1 kubelet[2588]: " + klogLine, format: "syslog+klog"},
 		{name: "journal short of a day with one digit", line: "Nov  1 10:00:02 worker-1 kubelet[2588]: " + strings.Replace(klogLine, "1121", "1101", 1), format: "syslog+klog", time: at.AddDate(0, 0, -20)},
 		{name: "journal short-precise", line: "Nov 21 10:00:02.000301 worker-1 kubelet[2588]: " + klogLine, format: "syslog+klog"},

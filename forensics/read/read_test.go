@@ -81,6 +81,17 @@ func TestDumpInLog(t *testing.T) {
 	}
 }
 
+// Lines of a log that name neither year nor zone are put where the caller says the node's clock was.
+func TestLogsAreReadByTheClockOfTheNode(t *testing.T) {
+	zone := time.FixedZone("CET", 3600)
+	opt := read.Options{Now: time.Date(2021, 3, 1, 0, 0, 0, 0, time.UTC), Zone: func() *time.Location { return zone }}
+	nodes, _ := read.Files(t.Context(), opt, read.FSFile(fstest.MapFS{"a": {Data: []byte(logLine)}}, "a"))
+	first := nodes[0].Logs.First
+	if want := time.Date(2020, 11, 20, 10, 0, 0, 0, zone); first == nil || !first.Equal(want) {
+		t.Errorf("the first message is of %v, want %v", first, want)
+	}
+}
+
 // A text with an event as JSON beside lines of a log was read: both tell.
 func TestEventBesideLog(t *testing.T) {
 	const event = `{"apiVersion":"v1","kind":"Event","type":"Warning","reason":"SystemOOM","message":"System OOM encountered, victim process: java, pid: 4711","involvedObject":{"kind":"Node","name":"n-1"},"lastTimestamp":"2026-11-20T10:00:00Z","count":1}`

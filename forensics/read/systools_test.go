@@ -88,6 +88,7 @@ func TestSystemTools(t *testing.T) {
 		{"an error, quoted in prose", "It says `df: /mnt/x: Stale file handle`.\n", nil},
 
 		{"a stopped FUSE server", "# cat /proc/812/stack\n[<0>] request_wait_answer+0x137/0x220\n[<0>] fuse_do_getattr+0xd9/0x2a0\n$ ps -eo pid,stat,args\n 99 Tl s3fs b " + volume + "\n", []string{"mount s3fs fuse.s3fs " + volume, "thread 812   fuse fuse on " + volume}},
+		{"a FUSE server that somebody has let go on", "# cat /proc/812/stack\n[<0>] request_wait_answer+0x137/0x220\n[<0>] fuse_do_getattr+0xd9/0x2a0\n$ ps -eo pid,stat,args\n 99 Tl s3fs b " + volume + "\n$ kill -CONT 99\n", []string{"thread 812   fuse fuse"}},
 		{"a FUSE server that runs", "# cat /proc/812/stack\n[<0>] request_wait_answer+0x137/0x220\n[<0>] fuse_do_getattr+0xd9/0x2a0\n$ ps -eo pid,stat,args\n 99 Ssl s3fs b " + volume + "\n", []string{"thread 812   fuse fuse"}},
 		{"df -h", "Filesystem Size Used Avail Use% Mounted on\n/dev/sda2 118G 112G 18M 100% /\n", []string{"disk / 126701535232 18874368 0/0"}},
 		{"df -i", "Filesystem Inodes IUsed IFree IUse% Mounted on\n/dev/sdb1 6553600 6553600 0 100% /var/lib/docker\n", []string{"disk /var/lib/docker 0 0 0/6553600"}},

@@ -82,6 +82,7 @@ func TestText(t *testing.T) {
 		{"user and password", "https://bob:abc@h/x", "https://bob:@@h/x"},
 		{"at sign in the password", "https://bob:a@b@h/x?mail=a@b", "https://bob:@@h/x?mail=a@b"},
 		{"scheme", "Authorization: Bearer abc", "Authorization: Bearer @"},
+		{"a short token behind the scheme alone", "got Bearer abc12345 from", "got Bearer @ from"},
 		{"no scheme", "Authorization: abc123", "Authorization: @"},
 		{"digest", `Authorization: Digest username="a", response="b1"`, "Authorization: Digest @"},
 		{"digest that was cut", "Authorization: Digest a=\"b\n" + podUID + "\n", "Authorization: Digest @\n" + podUID + "\n"},

@@ -100,6 +100,37 @@ func TestLinkReaderGaps(t *testing.T) {
 	}
 }
 
+// TestLinkReaderManyBehindAGap has so many descriptors behind a gap that the kernel lists them in several parts: the holder of a dead mount
+// may be in the last one.
+func TestLinkReaderManyBehindAGap(t *testing.T) {
+	const many, gap = 3000, 50 // 24 bytes each in the 32 KiB of one part; more than the reader opens itself
+	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	var all []int
+	defer func() {
+		for _, fd := range all {
+			_ = unix.Close(fd)
+		}
+	}()
+	for range gap + many {
+		fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			t.Skip("too few descriptors: ", err)
+		}
+		all = append(all, fd)
+	}
+	for _, fd := range all[:gap] {
+		_ = unix.Close(fd)
+	}
+	all = all[gap:]
+	if got := descriptorsOf(t, os.Getpid(), file.Name()); len(got) != many+1 {
+		t.Errorf("%d descriptors, want %d", len(got), many+1)
+	}
+}
+
 // descriptorsOf lists those that a process has of one file.
 func descriptorsOf(t *testing.T, pid int, file string) []string {
 	t.Helper()

@@ -95,9 +95,28 @@ func TestCleanJoinsWords(t *testing.T) {
 	if first, _, _ := strings.Cut(got, "\n"); first != whole {
 		t.Errorf("got %q", got)
 	}
+	// Every line happens to be full, and a wider line of prose tells that this is not where a terminal wraps.
+	full := []string{"E0119 08:50:20.110381     955 a.go:301] \"Unmounting failed\" err=\"timeout", "of " + strings.Repeat("v", 68), "at " + strings.Repeat("w", 68), "after 2m\""}
+	prose := strings.Repeat("that is what we see ", 5) + "there\n"
+	if got := string(Clean([]byte(prose + strings.Join(full, "\n") + "\n"))); !strings.Contains(got, strings.Join(full, " ")+"\n") {
+		t.Errorf("full lines were not joined: %q", got)
+	}
 	apart := "E0119 08:50:20.110381     955 mount_linux.go:10] Unmount failed: exit status 32\nUnmounting arguments: /var/lib/kubelet/pods/u/volumes/kubernetes.io~nfs/a-long-name-of-a-volume\nOutput: umount: /var/lib/kubelet: target is busy.\n"
 	if got := Clean([]byte(apart)); got != nil && string(got) != apart {
 		t.Errorf("lines of a message were joined: %q", got)
+	}
+}
+
+// A message that a sentence quotes is a line of a log if the sentence is about the present. What was, or would be, is no evidence.
+func TestQuotedMessagesOfThePastAreNoEvidence(t *testing.T) {
+	message := "E1120 10:02:45.000001    2588 file.go:301] " + strings.Repeat("x", 40)
+	for sentence, want := range map[string]bool{
+		"The kubelet says: ": true, "Before the reboot it was: ": false, "I would expect: ": false, "It is not: ": false, "Another node shows: ": false,
+	} {
+		text := "Please help.\n" + sentence + "`" + message + "`\n"
+		if got := strings.Contains("\n"+string(Clean([]byte(text))), "\n"+message); got != want {
+			t.Errorf("%q: its quote is a line of its own: %v", sentence, got)
+		}
 	}
 }
 

@@ -88,6 +88,26 @@ func TestThePageIsBounded(t *testing.T) {
 	}
 }
 
+// Whoever reads the page learns how many causes it leaves out.
+func TestThePageCountsTheCausesWithoutDetails(t *testing.T) {
+	var r fleet.Reader
+	const all = 200
+	for i := range all {
+		id := fmt.Sprintf(`,"identity":{"check":"mount-hung","trouble":"A file system does not respond","kind":"file-system","id":"NFS 10.0.0.%d","shared":true}`, i)
+		if err := r.Read("r.json", "", strings.NewReader(sickWith(fmt.Sprintf("n-%d", i), id))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var page bytes.Buffer
+	if err := fleet.HTML(&page, r.Summary()); err != nil {
+		t.Fatal(err)
+	}
+	shown := strings.Count(page.String(), `<article class="card`)
+	if want := fmt.Sprintf("%d more causes have no details", all-shown); shown == 0 || shown == all || !strings.Contains(page.String(), want) {
+		t.Errorf("%d causes are shown, and the page does not say %q", shown, want)
+	}
+}
+
 // BenchmarkRead reads reports of some 300 kB, of which it keeps little.
 func BenchmarkRead(b *testing.B) {
 	n := node{name: "worker-1", dead: []string{"10.0.0.5:/export"}, collected: at("10:40:00"), more: func(e *forensics.Evidence) {

@@ -56,6 +56,10 @@ func TestAsk(t *testing.T) {
 	self := []runtimeslive.Hint{{PID: os.Getpid(), Comm: "containerd"}}
 	never := make(chan struct{})
 	t.Cleanup(func() { close(never) })
+	removed := serve(t, answer("runtime.v1", framed)) // as by somebody who cleans up /run: the daemon still listens, and nobody reaches it
+	if err := os.Remove(removed); err != nil {
+		t.Fatal(err)
+	}
 	for name, tc := range map[string]struct {
 		socket  string
 		daemons []runtimeslive.Hint
@@ -71,6 +75,7 @@ func TestAsk(t *testing.T) {
 		"large answer":    {serve(t, answer("runtime.v1", strings.Repeat("\x00\xff", 1<<17))), self, "error", "", "its answer has no message"},
 		"no answer":       {serve(t, func(http.ResponseWriter, *http.Request) { <-never }), self, "timeout", "", ""},
 		"nothing listens": {filepath.Join(t.TempDir(), "none.sock"), self, "refused", "", "no process listens there"},
+		"it was removed":  {removed, self, "refused", "", "no such file or directory"},
 		"another process": {serve(t, answer("runtime.v1", framed)), []runtimeslive.Hint{{PID: 1}}, "not-owned", "", "no process of the runtime has it open"},
 		"one has ended":   {serve(t, answer("runtime.v1", framed)), append([]runtimeslive.Hint{{PID: 1 << 30}}, self...), "ok", "1.7.27", ""},
 		"no socket":       {"", self, "not-asked", "", ""},

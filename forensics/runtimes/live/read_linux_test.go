@@ -199,6 +199,24 @@ func TestReadDockerDriver(t *testing.T) {
 	}
 }
 
+// TestReadTooManyDockerImages has more files of images than are read: the report says that its list is not whole.
+func TestReadTooManyDockerImages(t *testing.T) {
+	host := tree(t, "docker-20.10.24")
+	before := len(read(t, host).Runtimes[0].Problems)
+	drivers, err := filepath.Glob(filepath.Join(host, "var/lib/docker/image/*/imagedb/content/sha256"))
+	if err != nil || len(drivers) != 1 {
+		t.Fatalf("%q, %v", drivers, err)
+	}
+	for i := range 20_001 {
+		if err := os.Symlink("x", filepath.Join(drivers[0], fmt.Sprintf("left-%d", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := read(t, host).Runtimes[0].Problems; len(got) != before+1 {
+		t.Errorf("problems %q, want one more than %d", got, before)
+	}
+}
+
 // names lists what a report has to name: "namespace/pod" of sandboxes, "namespace/pod/container" of containers.
 func names(s runtimes.Stores) []string {
 	found := []string{}
