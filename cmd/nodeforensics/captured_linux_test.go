@@ -128,7 +128,7 @@ func TestTheJournalOfThisMachineIsNotThatOfADisk(t *testing.T) {
 		testfuse.Await(t, "the journal to be read in time on a busy machine", func() bool {
 			n = 0
 			late := false
-			for _, f := range examine(t, exitDone, "--root", root, "--since", "87600h").report(t).Evidence.Logs.Files {
+			for _, f := range examine(t, exitDone, "--root", root, "--since", "87600h", "--timeout", "5m").report(t).Evidence.Logs.Files {
 				if strings.HasPrefix(f.Path, "journal:") {
 					n += f.Lines
 					late = late || f.Status == string(forensics.SourceTimeout)

@@ -210,7 +210,7 @@ func TestHoldersOfOddNames(t *testing.T) {
 
 // TestHoldersOfMany asks for many things at once.
 func TestHoldersOfMany(t *testing.T) {
-	args := []string{"holders", "-o", "json"}
+	args := []string{"holders", "--timeout", "10m", "-o", "json"} // other tests leave it little of the machine
 	for i := range 50 {
 		args = append(args, "/nothing/"+strconv.Itoa(i))
 	}

@@ -19,13 +19,13 @@ type stackFilter struct {
 	near func(text []byte) error // takes whole lines, but for the end of the log and lines that are longer than a block
 	skip func(lines int) error   // is told of lines that are left out
 
-	held, now []byte // the block that waits for what comes after it, and the one that is being filled
+	waiting, now []byte // the block that waits for what comes after it, and the one that is being filled
 	// marked says that the block that waits has a mark, before that the one before it had.
 	marked, before bool
 }
 
 func newStackFilter(near func([]byte) error, skip func(int) error) *stackFilter {
-	return &stackFilter{near: near, skip: skip, held: make([]byte, 0, stackBlock), now: make([]byte, 0, stackBlock), marked: true}
+	return &stackFilter{near: near, skip: skip, waiting: make([]byte, 0, stackBlock), now: make([]byte, 0, stackBlock), marked: true}
 }
 
 // Write implements [io.Writer].
@@ -55,19 +55,19 @@ func (f *stackFilter) block() error {
 		return err
 	}
 	f.before, f.marked = f.marked, marked
-	f.held, f.now = f.now[:end], append(f.held[:0], f.now[end:]...)
+	f.waiting, f.now = f.now[:end], append(f.waiting[:0], f.now[end:]...)
 	return nil
 }
 
 // hand hands on the block that has waited, or leaves it out.
 func (f *stackFilter) hand(near bool) error {
 	switch {
-	case len(f.held) == 0:
+	case len(f.waiting) == 0:
 		return nil
 	case near:
-		return f.near(f.held)
+		return f.near(f.waiting)
 	}
-	return f.skip(bytes.Count(f.held, []byte{'\n'}))
+	return f.skip(bytes.Count(f.waiting, []byte{'\n'}))
 }
 
 // Close hands on what is left.
