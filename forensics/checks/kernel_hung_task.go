@@ -182,7 +182,7 @@ func blamed(p *forensics.Pass, task incident.Incident, wait procs.Wait) (cause i
 	case procs.WaitBlock, procs.WaitJournal:
 		suspects = suspects[1:]
 	}
-	list := slices.DeleteFunc(slices.Concat(suspects...), func(i incident.Incident) bool { return !meetsTask(p, i, task, wait) })
+	list := slices.DeleteFunc(slices.Concat(suspects...), func(i incident.Incident) bool { return !meetsTask(i, task, wait) })
 	name, _, _ := strings.Cut(task.Events[0].Process, " (")
 	_, device, _ := strings.Cut(name, "/")
 	named := func(i incident.Incident) bool {
@@ -200,7 +200,7 @@ func blamed(p *forensics.Pass, task incident.Incident, wait procs.Wait) (cause i
 }
 
 // meetsTask says whether a disk, file system or server was in trouble within ten minutes of a hung task.
-func meetsTask(p *forensics.Pass, i, task incident.Incident, wait procs.Wait) bool {
+func meetsTask(i, task incident.Incident, wait procs.Wait) bool {
 	const near = 10 * time.Minute
 	switch {
 	case i.First != nil && task.Last != nil:
