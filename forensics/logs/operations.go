@@ -186,7 +186,7 @@ func (s *operations) unmounts(uid string) []*operation {
 		}
 	}
 	sorting.Stable(found, func(a, b *operation) int {
-		return cmp.Or(cmp.Compare(b.Failures, a.Failures), cmp.Compare(a.UniqueName, b.UniqueName))
+		return cmp.Or(cmp.Compare(b.Failures, a.Failures), cmp.Compare(a.UniqueName, b.UniqueName), cmp.Compare(a.Volume, b.Volume))
 	})
 	return found
 }
@@ -214,7 +214,8 @@ func (s *operations) list() []Operation {
 	}
 	sorting.Stable(out, func(a, b Operation) int {
 		return cmp.Or(cmp.Compare(b.Failures, a.Failures), compareTimes(a.Started, b.Started),
-			cmp.Compare(a.UniqueName, b.UniqueName), cmp.Compare(a.PodUID, b.PodUID), cmp.Compare(a.Name, b.Name))
+			cmp.Compare(a.UniqueName, b.UniqueName), cmp.Compare(a.Volume, b.Volume), cmp.Compare(a.PodUID, b.PodUID), cmp.Compare(a.PodName, b.PodName),
+			cmp.Compare(a.Name, b.Name))
 	})
 	return out[:min(len(out), maxEvents)]
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -119,6 +120,27 @@ func TestTheEndOfALog(t *testing.T) {
 		}}}, opt)
 		if last := story.Files[0].Last; last == nil || last.Format("15:04") != want {
 			t.Errorf("origin %q: the log ends at %v, want %s", origin, last, want)
+		}
+	}
+}
+
+// TestOperationsHaveAnOrder has volumes of which events tell only the names, at one moment: each reading lists them in the same order.
+func TestOperationsHaveAnOrder(t *testing.T) {
+	var text strings.Builder
+	for _, volume := range []string{"d", "a", "c", "b"} {
+		fmt.Fprintf(&text, `{"kind":"Event","apiVersion":"v1","type":"Warning","reason":"FailedMount","message":"MountVolume.SetUp failed for volume \"%s\" : object \"shop\"/\"x\" not registered",`+
+			`"involvedObject":{"kind":"Pod","name":"db-0","namespace":"shop"},"source":{"component":"kubelet","host":"node-1"},"count":2,"firstTimestamp":"2026-11-20T10:00:00Z","lastTimestamp":"2026-11-20T10:25:00Z"}`+"\n", volume)
+	}
+	for range 20 {
+		story := Read(t.Context(), []Source{{Path: "a.log", Open: func(context.Context) (io.ReadCloser, error) {
+			return io.NopCloser(strings.NewReader(text.String())), nil
+		}}}, Options{Now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Zone: time.UTC})
+		order := ""
+		for _, o := range story.Operations {
+			order += o.Volume
+		}
+		if order != "abcd" {
+			t.Fatalf("volumes %q, want abcd", order)
 		}
 	}
 }
