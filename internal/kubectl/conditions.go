@@ -91,16 +91,21 @@ func (p *page) isReady(i int) bool {
 
 // onlyNode says whether no table has a row of another node than that of a line, and the kubelet's own lines, which stand above, name none.
 func (p *page) onlyNode(i int) bool {
-	node := readyRow.FindStringSubmatch(p.lines[i])[1]
-	other := func(f found) bool { return f.Kind == "Node" && f.Name != "" && f.Name != node }
-	return slices.ContainsFunc(p.lines[:i], bareKubelet.MatchString) && !slices.ContainsFunc(p.events, other) && !slices.ContainsFunc(p.lines, func(line string) bool {
-		for _, row := range []*pattern.Pattern{readyRow, nodeRow} {
-			if m := row.FindStringSubmatch(line); m != nil && m[1] != node {
-				return true
+	if p.nodeRows == nil {
+		p.nodeRows, p.bare = map[string]bool{}, len(p.lines)
+		for n, line := range p.lines {
+			for _, row := range []*pattern.Pattern{readyRow, nodeRow} {
+				if m := row.FindStringSubmatch(line); m != nil {
+					p.nodeRows[m[1]] = true
+				}
+			}
+			if n < p.bare && bareKubelet.MatchString(line) {
+				p.bare = n
 			}
 		}
-		return false
-	})
+	}
+	node := readyRow.FindStringSubmatch(p.lines[i])[1]
+	return p.bare < i && len(p.nodeRows) == 1 && p.nodeRows[node] && !slices.ContainsFunc(p.events, func(f found) bool { return f.Kind == "Node" && f.Name != "" && f.Name != node })
 }
 
 func (p *page) isWell(node string, i int) {

@@ -116,9 +116,12 @@ type page struct {
 	listed    string      // the kind of object that the command line lists
 	hosts     []string    // whose kubelets have written lines, two at most
 	unit      string      // the service whose status is shown
-	failed    int         // texts that were no YAML
-	well      []string    // resources that conditions say the node has enough of
-	date      *time.Time  // what date(1) printed; nil until somebody wants to know
+	// nodeRows are the nodes of which tables have rows, bare is the first line of klog without a host: both read once, when they are asked for.
+	nodeRows map[string]bool
+	bare     int
+	failed   int        // texts that were no YAML
+	well     []string   // resources that conditions say the node has enough of
+	date     *time.Time // what date(1) printed; nil until somebody wants to know
 }
 
 // found is an event at a line; described is the index of what was described there, -1 where that is nothing. One that stands for a

@@ -196,6 +196,7 @@ var (
 
 // unprefix takes off what programs put before each line that read the logs of many nodes or containers.
 func unprefix(lines []string) (changed bool) {
+	last := lastMinute(lines)
 	for i, line := range lines {
 		m := address.FindString(line)
 		if m != "" && !begins(line[len(m):]) {
@@ -203,7 +204,7 @@ func unprefix(lines []string) (changed bool) {
 		}
 		if m == "" && !begins(line) {
 			if m = host.FindString(line); !unmistakable.MatchString(line[len(m):]) {
-				if m = chat.FindString(line); cell.MatchString(line[len(m):]) && talksOn(lines[i:]) {
+				if m = chat.FindString(line); cell.MatchString(line[len(m):]) && talksOn(line, last) {
 					m = ""
 				}
 			}
@@ -218,20 +219,32 @@ func unprefix(lines []string) (changed bool) {
 	return changed
 }
 
-// talksOn says whether a talk goes on for more than a few minutes after its first line.
-func talksOn(lines []string) bool {
+// talksOn says whether a talk goes on for more than a few minutes after one of its lines; last is the minute of the last line with a time.
+func talksOn(line string, last int) bool {
 	const long = 5
-	first, last := -1, -1
-	for _, line := range lines {
-		if m := chat.FindStringSubmatch(line); m != nil && m[1] != "" {
-			hour, _ := strconv.Atoi(m[1])
-			minute, _ := strconv.Atoi(m[2])
-			if last = 60*hour + minute; first < 0 {
-				first = last
-			}
+	first := minuteOf(line)
+	return first >= 0 && last >= 0 && (last-first+24*60)%(24*60) > long
+}
+
+// minuteOf is the minute of the day of a line of a talk, -1 if it has none.
+func minuteOf(line string) int {
+	m := chat.FindStringSubmatch(line)
+	if m == nil || m[1] == "" {
+		return -1
+	}
+	hour, _ := strconv.Atoi(m[1])
+	minute, _ := strconv.Atoi(m[2])
+	return 60*hour + minute
+}
+
+// lastMinute is that of the last line of a talk that has one, -1 if none has.
+func lastMinute(lines []string) int {
+	for _, line := range slices.Backward(lines) {
+		if minute := minuteOf(line); minute >= 0 {
+			return minute
 		}
 	}
-	return (last-first+24*60)%(24*60) > long
+	return -1
 }
 
 var (
