@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // storyOfPod is what a story tells of one pod, which is given as namespace/name or as a UID. A line that has only one of these is found by
@@ -52,7 +53,9 @@ func podsOf(story *logs.Story) []loggedPod {
 		all[loggedPod{e.PodUID, e.PodName}] = true
 	}
 	delete(all, loggedPod{})
-	return slices.SortedFunc(maps.Keys(all), func(a, b loggedPod) int { return strings.Compare(a.name+"\x00"+a.uid, b.name+"\x00"+b.uid) })
+	list := slices.Collect(maps.Keys(all))
+	sorting.Stable(list, func(a, b loggedPod) int { return strings.Compare(a.name+"\x00"+a.uid, b.name+"\x00"+b.uid) })
+	return list
 }
 
 // maxOthers is how many pods an error names.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/reach"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 	"github.com/nodeforensics/nodeforensics/report"
 )
@@ -335,7 +336,7 @@ func (r *round) finish(ctx context.Context, nodes []string) error {
 			r.failed = append(r.failed, notExamined{Node: node, Reason: "interrupted before it was examined", Tried: []reach.Attempt{}})
 		}
 	}
-	slices.SortFunc(r.failed, func(a, b notExamined) int { return cmp.Compare(a.Node, b.Node) })
+	sorting.Stable(r.failed, func(a, b notExamined) int { return cmp.Compare(a.Node, b.Node) })
 	if err := r.storeJSON(notExaminedName, missing{"nodeforensics.not-examined/v1", r.names.maskFailed(r.failed)}); err != nil {
 		return err
 	}

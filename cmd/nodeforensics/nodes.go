@@ -2,10 +2,10 @@ package main
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -16,7 +16,7 @@ func (a *app) eachNode(out outputFlags, nodes []forensics.Evidence, key []byte, 
 		left := time.Duration(len(nodes) - i)
 		reports = append(reports, a.redactAndJudge(out.redact, e, key, command, share(out.deadline, 1, left+1)))
 	}
-	slices.SortStableFunc(reports, worseFirst)
+	sorting.Stable(reports, worseFirst)
 	for i, r := range reports {
 		if heading := a.betweenNodes(out.format, i, r); heading != "" {
 			if err := writeStdout(a.out.file, []byte(heading), out.deadline); err != nil {

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -32,7 +32,7 @@ func didYouMean(word string, known []string, prefix string) string {
 			found = append(found, near{prefix + name, far})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b near) int { return cmp.Compare(a.far, b.far) })
+	sorting.Stable(found, func(a, b near) int { return cmp.Compare(a.far, b.far) })
 	names := make([]string, 0, maxSuggestions)
 	for _, f := range found[:min(len(found), maxSuggestions)] {
 		names = append(names, f.name)

@@ -11,6 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/headline"
 	"github.com/nodeforensics/nodeforensics/internal/text"
@@ -77,6 +78,19 @@ func lostServers(p *forensics.Pass) []incident.Incident {
 		}
 		return slices.DeleteFunc(list, func(i incident.Incident) bool { return i.Last == nil && isBack(p, i, subject) || noMountLeft(p, i) })
 	})
+}
+
+// byLostServer explains goroutines in calls on files by the server that does not respond, by the kernel's log, where the length of a path
+// fits no other file system.
+func byLostServer(p *forensics.Pass, f *forensics.Finding, list []stall.Goroutine) {
+	for _, t := range list {
+		m, ok := t.OnlyMount(p)
+		server := forensics.Entity{Kind: forensics.KindSuperblock, ID: m.Device}
+		if ok && slices.ContainsFunc(lostServers(p), func(i incident.Incident) bool { return i.Grave() && i.Subject == server }) {
+			f.Because = findings.Union(slices.DeleteFunc(f.Because, func(e forensics.Entity) bool { return e == t.Entity() }), []forensics.Entity{server})
+			f.Confidence, f.ConfidenceWhy = forensics.Likely, "the length of the path fits no other mount, and the kernel logs that its server does not respond"
+		}
+	}
 }
 
 // monitors are all of a Ceph cluster: a client needs one, and goes from one to the next until one answers.

@@ -105,6 +105,7 @@ var housekeepingHeadline = stall.Headline{Is: "kubelet is hung", May: "kubelet m
 
 func housekeepingFinding(p *forensics.Pass, list []stall.Goroutine) forensics.Finding {
 	f := stall.Finding(p, stall.HousekeepingEntity, housekeepingHeadline, list, housekeepingSites())
+	byLostServer(p, &f, list)
 	f.Detail = findings.Sentences(housekeepingEffect(p), f.Detail, aboutVolume(p, list[0].Thread))
 	f.Remedies = []forensics.Remedy{remedy.Cordon(p), remedy.KeepEvidence(), remedy.NoRestart()}
 	return f

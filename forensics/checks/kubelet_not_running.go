@@ -41,6 +41,7 @@ is a warning: the kubelet may have been disabled on purpose.`,
 			return
 		case k.PID == 0 && hidden(p):
 			p.Unjudged("some processes could not be read, and the kubelet may be one of them")
+		case k.PID == 0 && !seen && refusedSetting(p) != "": // kubelet-restarting says why none runs
 		case k.PID == 0 && k.Expected != "":
 			p.Report(notRunning(p, k.Expected))
 		case k.PID == 0 && len(k.Impostors) > 0:

@@ -40,6 +40,7 @@ long are left out: pulling an image for up to an hour, stopping a container with
 			{Frame: "kubelet.(*Kubelet).SyncTerminatedPod", Versions: "1.27 to 1.36", What: "waits until a terminated pod's volumes are unmounted"},
 			{Frame: "kubelet.(*Kubelet).syncTerminatedPod", Versions: "1.22 to 1.26", What: "cleans up after a terminated pod"},
 		}, stall.VolumeSites()...))
+		byLostServer(p, &f, list)
 		f.Severity = stall.NotCritical(f.Severity) // each blocks one pod
 		f.Detail = findings.Sentences("Only the pods of these workers are affected: they do not start, change or stop.", f.Detail)
 		f.Remedies = []forensics.Remedy{remedy.KeepEvidence()}

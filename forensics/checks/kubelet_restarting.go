@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/headline"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -73,6 +74,10 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 	case len(bad) > 0, len(lasts) >= manyEnds:
 		f.Severity = forensics.Warning
 	}
+	refused := refusedSetting(p)
+	if len(bad) > 0 && refused != "" {
+		f.Title = headline.Fit("kubelet cannot start: " + refused)
+	}
 	if slices.ContainsFunc(over, func(l logs.Life) bool { return l.End == logs.EndUnknown }) {
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, "another process id or another start shows the ends; the log does not give the reason for each"
 	}
@@ -100,7 +105,27 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 			Why: "the last error before an end says more about the cause than the end itself", Risk: "none: read-only",
 		}}
 	}
+	if f.Severity != forensics.Info && refused != "" {
+		f.Remedies = append(f.Remedies, forensics.Remedy{
+			Action:      remedy.ActionConfigure,
+			Instruction: "Correct the named flag (often in /var/lib/kubelet/kubeadm-flags.env or a file of the unit) or field (/var/lib/kubelet/config.yaml), then start the kubelet",
+			Why:         "this version of the kubelet does not take it, and ends at each start", OnlyIf: "the kubelet still ends with this error", Risk: "none known",
+		})
+	}
 	return f
+}
+
+// refusedSetting is what the last kubelet that ended says of a flag or a field that its version does not take; "" if it ended otherwise.
+func refusedSetting(p *forensics.Pass) string {
+	fatal := logview.Events(p, kubeletFatal)
+	if len(fatal) == 0 || slices.ContainsFunc(fatal, func(e logs.Event) bool { return e.Cause() != "setting" }) {
+		return ""
+	}
+	reason := fatal[len(fatal)-1].Reason
+	if _, flag, ok := strings.Cut(reason, "failed to parse kubelet flag: "); ok {
+		return flag
+	}
+	return reason
 }
 
 // startedSince says whether a run ended by an error of its own before it had started, and a later one did start.

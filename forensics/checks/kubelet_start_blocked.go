@@ -47,6 +47,7 @@ Known functions:` + stall.DocOf(startSites()),
 		f := stall.Finding(p, startEntity, stall.Headline{
 			Is: "kubelet cannot finish starting", May: "kubelet may be unable to finish starting", Part: startPart(list[0]),
 		}, list[:1], startSites())
+		byLostServer(p, &f, list[:1])
 		if list[0].Wait.Kind == stall.WaitAPI {
 			f.Severity = stall.NotCritical(f.Severity)
 		}

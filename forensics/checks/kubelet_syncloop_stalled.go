@@ -92,6 +92,7 @@ func syncLoopFinding(p *forensics.Pass, list []stall.Goroutine, failed *kubelet.
 	f := stall.Finding(p, stall.SyncLoopEntity, stall.Headline{
 		Is: "kubelet is hung", May: "kubelet may be hung", Part: "sync loop",
 	}, list, syncLoopSites())
+	byLostServer(p, &f, list)
 	f.Detail = findings.Sentences("No pod of this node is started, changed or removed.", f.Detail)
 	f.Remedies = []forensics.Remedy{remedy.Cordon(p), remedy.KeepEvidence()}
 	if failed != nil {

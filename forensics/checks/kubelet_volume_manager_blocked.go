@@ -93,6 +93,7 @@ func operationsFinding(p *forensics.Pass, list []stall.Goroutine) forensics.Find
 		Is: "kubelet cannot finish " + count, May: "kubelet may be unable to finish " + count, Part: operations(list),
 		Effect: count + map[bool]string{true: " is", false: " are"}[stall.Count(list) == 1] + " blocked",
 	}, list, volumeManagerSites())
+	byLostServer(p, &f, list)
 	f.Severity = stall.NotCritical(f.Severity) // it blocks one volume and its pod
 	f.Detail = findings.Sentences("Each operation blocks its volume. A pod that waits for that volume does not start, or stays Terminating.", f.Detail)
 	f.Remedies = append(childRemedies(list), remedy.KeepEvidence())

@@ -150,17 +150,22 @@ func byOwnThreads(p *forensics.Pass, f *forensics.Finding, i incident.Incident) 
 	}
 }
 
-// manyIDs is how many zombies of one parent explain a want of process ids: a quarter of those that a node without a larger kernel.pid_max has.
-const manyIDs = 8 << 10
+// manyIDs is how many zombies of one parent explain a want of process ids: a quarter of those that a node without a larger kernel.pid_max has;
+// manyOfPod, of those that a pod may have where that is limited (podPidsLimit).
+const manyIDs, manyOfPod = 8 << 10, 1000
 
-// byZombies explains a node that has no process id left by the zombies of one process.
-func (l limit) byZombies(p *forensics.Pass, f *forensics.Finding) {
+// byZombies explains a node, or a container, that has no process id left by the zombies of one process.
+func (l limit) byZombies(p *forensics.Pass, f *forensics.Finding, i incident.Incident) {
 	if l.id != "processes" {
 		return
 	}
+	many := manyIDs
+	if !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return !strings.Contains(e.Reason, "runtime exec failed") }) {
+		many = manyOfPod
+	}
 	zombies := unreaped(p.Evidence)
 	for _, parent := range slices.Sorted(maps.Keys(zombies)) {
-		if zombies[parent] >= manyIDs && parent != 0 {
+		if zombies[parent] >= many && parent != 0 {
 			f.Because = append(f.Because, findings.ProcessEntity(parent))
 		}
 	}
@@ -185,7 +190,7 @@ func (l limit) report(p *forensics.Pass) {
 			f.Detail = findings.Sentences(f.Detail, "Reported for: "+findings.Some(where)+".")
 		}
 		byOwnThreads(p, &f, i)
-		l.byZombies(p, &f)
+		l.byZombies(p, &f, i)
 		if i.Grave() {
 			f.Remedies = []forensics.Remedy{incident.Look("shows the limit or what uses it", l.look...)}
 			if r := l.raise; r.Action != "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // A pod can have any number of programs in which a thread is blocked, or holds the lock of its memory. So that they cost little, these bound
@@ -129,7 +130,7 @@ func daemonsOf(e forensics.Evidence) []procs.Process {
 	list := slices.DeleteFunc(slices.Clone(e.Processes), func(p procs.Process) bool {
 		return rank[p.PID] == 0 || p.PID == kubelet || p.PID == own || p.State == "Z"
 	})
-	slices.SortStableFunc(list, func(a, b procs.Process) int { return cmp.Compare(rank[a.PID], rank[b.PID]) })
+	sorting.Stable(list, func(a, b procs.Process) int { return cmp.Compare(rank[a.PID], rank[b.PID]) })
 	return list[:min(len(list), mostMemories)]
 }
 

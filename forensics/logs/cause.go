@@ -57,6 +57,7 @@ const (
 	// causeCheckpoint, causeCgroupDriver, causeCertificate, causeDiskFull: what a kubelet ends for besides.
 	causeCheckpoint   Cause = "checkpoint"
 	causeCgroupDriver Cause = "cgroup-driver"
+	causeSetting      Cause = "setting" // a flag or a field of the configuration that this version does not take
 	causeCertificate  Cause = "certificate"
 	causeDiskFull     Cause = "disk-full"
 	// causeNoBootstrap: its client certificate cannot be used, and nothing is there to get another one with (bootstrap.go, LoadClientCert).
@@ -112,6 +113,8 @@ func (e Event) Cause() Cause {
 			return causeCheckpoint
 		case says("is different from docker cgroup driver"):
 			return causeCgroupDriver
+		case says("unknown flag: ", "unknown shorthand flag: ", "unknown field \"", "validate kubelet configuration", "unrecognized feature gate: "): // cmd/kubelet/app/server.go
+			return causeSetting
 		case says("validate service connection", "validate CRI v1 ") && says(".sock: connect: "): // cmd/kubelet/app/server.go, PreInitRuntimeService, since 1.26
 			return CauseRuntimeDown
 		case says("certificate has expired or is not yet valid", "is expired"):

@@ -147,4 +147,6 @@ func nodeNotReady(e *entry, o *occurrence) bool {
 }
 
 // nodeReady passes over the other events of a node.
-func nodeReady(e *entry, _ *occurrence) bool { return e.Get("event") == "NodeReady" }
+func nodeReady(e *entry, _ *occurrence) bool {
+	return e.Get("event") == "NodeReady" || e.Get("reason") == "NodeReady"
+}

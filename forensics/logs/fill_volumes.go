@@ -253,11 +253,12 @@ func shortUmount(text string) string {
 
 // loneVolumeError is an error of the CSI plugin outside of the operations' own lines.
 func loneVolumeError(e *entry, o *occurrence) bool {
-	if strings.HasPrefix(e.Message, "Event occurred") || e.Severity == 'I' {
+	operation := strings.HasPrefix(e.Message, "operationExecutor.")
+	if strings.HasPrefix(e.Message, "Event occurred") || e.Severity == 'I' && !operation { // a line of JSON shows by its err that it is an error
 		return false
 	}
 	text := errorOf(e)
-	if strings.HasPrefix(e.Message, "operationExecutor.") { // since 1.25 its err repeats only the last words
+	if operation { // since 1.25 its err repeats only the last words
 		text = strings.ReplaceAll(e.Message, `\"`, `"`)
 	}
 	uid := o.PodUID

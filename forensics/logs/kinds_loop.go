@@ -152,6 +152,7 @@ func loopMessages() []message {
 				{start: "Recording event message for node", level: 2, fill: nodeReady},
 				{start: "Recording NodeReady event message for node", level: 2, fill: noCause},
 				{start: "Fast updating node status as it just became ready", fill: noCause}, // 1.24 on
+				{start: "Event occurred", find: []string{" status is now: NodeReady"}, fill: nodeReady},
 				{event: "NodeReady"},
 			},
 		},

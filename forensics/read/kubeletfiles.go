@@ -137,12 +137,20 @@ func (d *kubeletDisks) addTo(s *eviction.State) {
 
 var startOfKubelet = pattern.New(`(?m)^[ \t]*\{\s*"(?:kubeletconfig"\s*:|node"\s*:\s*\{\s*"nodeName"\s*:|(?:apiVersion|kind)"\s*:\s*"(?:kubelet\.config|KubeletConfiguration))`)
 
+// partOfConfigz is what jq takes out of the answer to /configz.
+var partOfConfigz = pattern.New(`(?m)^[ \t]*\{\s*"(?:evictionHard|evictionSoft|imageGC(?:High|Low)ThresholdPercent)"\s*:`)
+
 // kubeletIn takes what the kubelet serves or reads from a text with other lines.
 func (x *systemText) kubeletIn(name string, text []byte) {
 	if at := startOfKubelet.FindIndex(text); at != nil {
 		var value json.RawMessage
 		if json.NewDecoder(bytes.NewReader(text[at[0]:])).Decode(&value) == nil {
 			_, _ = x.addKubelet(name, value)
+		}
+	} else if at := partOfConfigz.FindIndex(text); at != nil {
+		var value json.RawMessage
+		if json.NewDecoder(bytes.NewReader(text[at[0]:])).Decode(&value) == nil && bytes.Contains(value, []byte(`"evictionHard"`)) {
+			_, _ = x.addKubelet(name, fmt.Appendf(nil, `{"kubeletconfig":%s}`, value))
 		}
 	}
 	at := configLine.FindIndex(text)

@@ -161,7 +161,8 @@ func (x *systemText) addDetached(e *forensics.Evidence) {
 // lacksMount says whether the host's table was searched for a disk, or for the path of a lazy unmount, and has it not.
 func (x *systemText) lacksMount(device string) bool {
 	of := func(s tableSearch) bool {
-		return path.Base(s.name) == device || len(s.name) >= ofUID && strings.HasPrefix(device, s.name) || slices.ContainsFunc(x.lazy.paths, func(p string) bool { return p != "" && strings.Contains(p, s.name) })
+		name := path.Base(s.name) // of a logical volume, its group is before it
+		return name == device || strings.HasSuffix(name, "-"+strings.ReplaceAll(device, "-", "--")) || len(s.name) >= ofUID && strings.HasPrefix(device, s.name) || slices.ContainsFunc(x.lazy.paths, func(p string) bool { return p != "" && strings.Contains(p, s.name) })
 	}
 	lacks := false
 	for _, s := range x.searches {

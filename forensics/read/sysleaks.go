@@ -24,7 +24,8 @@ type tableSearch struct {
 	name       string
 	pid        int
 	lacks, has bool
-	everywhere bool // all tables were searched
+	everywhere bool   // all tables were searched
+	device     string // of the mount, where a row shows it
 }
 
 var (
@@ -42,6 +43,9 @@ func (r *leakReader) line(s string, _ int) {
 	if m := noMount.FindStringSubmatch(text); m != nil { // which internal/kubectl has made of such a search
 		r.to.search(m[1]).lacks = true
 		return
+	}
+	if mountinfo.MatchString(text) {
+		r.row(text)
 	}
 	if r.onHost != "" {
 		at := r.to.search(r.onHost)
@@ -76,6 +80,16 @@ func (r *leakReader) line(s string, _ int) {
 	}
 }
 
+// row notes the device of a mount that was searched for.
+func (r *leakReader) row(text string) {
+	_, from, _ := strings.Cut(text, " - ")
+	for i := range r.to.searches {
+		if words := strings.Fields(from); strings.Contains(text, r.to.searches[i].name) && len(words) > 1 {
+			r.to.searches[i].device = words[1]
+		}
+	}
+}
+
 func (x *systemText) search(name string) *tableSearch {
 	i := slices.IndexFunc(x.searches, func(s tableSearch) bool { return s.name == name })
 	if i < 0 {
@@ -97,7 +111,7 @@ func (x *systemText) addLeaks(e *forensics.Evidence) {
 		if e.MountUse == nil {
 			e.MountUse = &forensics.MountUse{}
 		}
-		e.MountUse.Found = append(e.MountUse.Found, holders.Holder{PID: s.pid, Path: s.name, Device: x.lazy.busyDisk(s.name)})
+		e.MountUse.Found = append(e.MountUse.Found, holders.Holder{PID: s.pid, Path: s.name, Device: firstOf(x.lazy.busyDisk(s.name), x.lazy.busyDisk(s.device))})
 		if row := x.arguments(s.pid); row.pid != 0 {
 			e.Processes = append(e.Processes, procs.Process{PID: s.pid, Comm: row.comm(), State: "S", Command: row.args, UID: -1})
 			x.saw(forensics.SourceProcesses, x.seen[forensics.SourceHolders])

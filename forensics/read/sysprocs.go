@@ -281,10 +281,10 @@ func (x *systemText) waiting() []procs.Thread {
 	}
 	stacks, atOnce, most := len(local), map[listing]int{}, 0
 	for _, row := range x.rows {
-		if stacked[row.pid] || row.kernel() {
+		wait, ok := procs.ThreadWait(row.state[:1], row.wchan, "", nil)
+		if stacked[row.pid] || row.kernel() && wait.Kind != procs.WaitExit { // a process that ends has no command line any more, either
 			continue
 		}
-		wait, ok := procs.ThreadWait(row.state[:1], row.wchan, "", nil)
 		dying := row.blocked() && ended[row.pid] && row.tid != 0 && row.tid != row.pid && !wait.Killable()
 		if !ok && !dying {
 			continue

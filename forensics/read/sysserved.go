@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
+	"github.com/nodeforensics/nodeforensics/internal/poduid"
 )
 
 // A servedReader finds the command lines of FUSE clients, wherever they stand, and what JuiceFS says of itself in ".config".
@@ -32,6 +33,7 @@ var (
 	cmdlineOf  = pattern.New(`/proc/(\d+)/cmdline\b`)
 	pidOfRow   = pattern.New(`^(?:[a-z_][\w+-]*\s+)?(\d+)\s`) // of "ps -ef", "ps -o pid,args", "pgrep -a"
 	configFile = pattern.New(`\s(/\S+)/\.config\b`)
+	volume     = pattern.New(`^pvc-(?:` + poduid.Pattern + `)`)
 	configPair = pattern.New(`^"(MountPoint|Subdir|Name)":\s*"([^"]+)",?$`)
 )
 
@@ -47,7 +49,7 @@ func (r *servedReader) line(s string, number int) {
 		return
 	}
 	if m := configFile.FindStringSubmatch(text); m != nil {
-		r.config, r.number = path.Base(m[1]), number
+		r.config, r.number = volumeName(m[1]), number
 		return
 	}
 	if m := configPair.FindStringSubmatch(text); m != nil && r.config != "" && number <= r.number+nearConfig {
@@ -166,7 +168,7 @@ func (x *systemText) servedMounts(list []mounts.Mount) []servedMount {
 	for _, m := range list {
 		if m.Class == mounts.ClassFUSE {
 			at[m.MountPoint] = m
-			if name := path.Base(m.MountPoint); ofVolume(name) {
+			if name := volumeName(m.MountPoint); ofVolume(name) {
 				at[name] = m
 			}
 		}
@@ -176,7 +178,7 @@ func (x *systemText) servedMounts(list []mounts.Mount) []servedMount {
 		for i, a := range c.Command[1:] {
 			m, ok := at[a]
 			if !ok && strings.HasPrefix(a, "/") {
-				m, ok = at[path.Base(a)]
+				m, ok = at[volumeName(a)]
 			}
 			if ok {
 				found = append(found, servedMount{m, c, i + 1})
@@ -206,11 +208,11 @@ func swapped(m servedMount, sameSource []servedMount) (started, shows string) {
 func (x *systemText) mismatch(m servedMount) (started, shows string) {
 	c := m.client
 	started = startedFor[c.Comm](c.Command, m.at)
-	config := x.served.configs[path.Base(m.MountPoint)]
+	config := x.served.configs[volumeName(m.MountPoint)]
 	switch c.Comm {
 	case "juicefs":
-		if at := config["MountPoint"]; at != "" && path.Base(at) != path.Base(m.MountPoint) {
-			return path.Base(m.MountPoint), path.Base(at)
+		if at := config["MountPoint"]; at != "" && volumeName(at) != volumeName(m.MountPoint) {
+			return volumeName(m.MountPoint), volumeName(at)
 		}
 		shows = strings.Trim(config["Subdir"], "/")
 		if _, name, _ := strings.Cut(m.Source, ":"); shows == "" && ofVolume(name) && !strings.Contains(m.MountPoint, name) && ofVolume(path.Base(m.MountPoint)) {
@@ -229,6 +231,18 @@ func (x *systemText) mismatch(m servedMount) (started, shows string) {
 		return "", ""
 	}
 	return started, shows
+}
+
+// volumeName is the last name of a mount point: that of the volume of a pod, and of what JuiceFS has mounted, without the random letters behind it.
+func volumeName(point string) string {
+	name := path.Base(point)
+	if name == "mount" {
+		name = path.Base(path.Dir(point))
+	}
+	if m := volume.FindString(name); m != "" {
+		return m
+	}
+	return name
 }
 
 // ofVolume says whether a name is that of a volume that was provisioned for a claim.

@@ -18,6 +18,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/logline"
 	"github.com/nodeforensics/nodeforensics/internal/pasted"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // What is taken of one text at most, and how long a line is, in bytes.
@@ -412,7 +413,7 @@ func placeThread(t *procs.Thread, e *forensics.Evidence, row processRow) {
 				on = append(on, m)
 			}
 		}
-		slices.SortStableFunc(on, func(a, b mounts.Mount) int { return cmp.Compare(podVolumes(b), podVolumes(a)) })
+		sorting.Stable(on, func(a, b mounts.Mount) int { return cmp.Compare(podVolumes(b), podVolumes(a)) })
 	}
 	if len(on) == 0 || slices.ContainsFunc(on, func(m mounts.Mount) bool { return m.Device != on[0].Device }) {
 		return

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // nothing is for what is a trigger only because it shows that there is something a layer below.
@@ -120,6 +122,6 @@ func triggers(programs map[string]program) []trigger {
 	for name := range programs {
 		list = append(list, trigger{word: strings.ToLower(name), find: (*finding).command, fits: fitsCommand(name)})
 	}
-	slices.SortStableFunc(list, func(a, b trigger) int { return strings.Compare(a.word, b.word) })
+	sorting.Stable(list, func(a, b trigger) int { return strings.Compare(a.word, b.word) })
 	return list
 }

@@ -32,6 +32,7 @@ func Clean(text []byte) []byte {
 	changed = plugins(lines) || changed
 	changed = multipath(lines) || changed
 	changed = strip(lines) || changed
+	changed = joinUmount(lines) || changed
 	changed = joinWords(lines, true) || changed
 	changed = join(lines) || changed
 	changed = joinWords(lines, false) || changed
@@ -68,16 +69,31 @@ func dropTests(lines []string) bool {
 var (
 	// manual is the heading of instructions, and placeholder what stands there for a name.
 	manual      = pattern.New(`(?i)^[#*=> \t]*(?:runbook|playbook|how[ -]?to|sop|troubleshooting guide|knowledge base|kb[ -]?\d+)\b`)
+	aboutWiki   = pattern.New(`(?i)(?:^|[^\w/.-])wiki(?:[^\w/.-]|$)`)
+	section     = pattern.New(`^#{2,4} `)
 	placeholder = pattern.New(`<(?i:pod[ _-]?)?(?i:uid|pv|pvc|node|name|namespace|path|volume|pod|id|host|ip|mountpoint|device)(?i:[ _-](?:name|id|uid))?>`)
+	// example is a line that is set apart from the words around it.
+	example = pattern.New("^(?:[ \t]*[>|]|    |\t)|`")
 )
 
-// dropManual empties instructions for others: their messages are examples.
+// dropManual empties instructions for others, but for their heading: their messages are examples. Where they have no names to be filled in, only
+// what is set apart is one, and only if nothing has a time.
 func dropManual(lines []string) bool {
 	first := slices.IndexFunc(lines, func(line string) bool { return strings.TrimSpace(line) != "" })
-	if first < 0 || !manual.MatchString(lines[first]) || !slices.ContainsFunc(lines, placeholder.MatchString) {
+	switch {
+	case first < 0 || !manual.MatchString(lines[first]) && !(aboutWiki.MatchString(lines[first]) && slices.ContainsFunc(lines, section.MatchString)):
+		return false
+	case slices.ContainsFunc(lines, placeholder.MatchString):
+		clear(lines[first+1:])
+		return true
+	case slices.ContainsFunc(lines, func(line string) bool { return begins(strings.TrimLeft(line, "> \t`")) }):
 		return false
 	}
-	clear(lines)
+	for i, line := range lines[first+1:] {
+		if example.MatchString(line) {
+			lines[first+1+i] = ""
+		}
+	}
 	return true
 }
 
@@ -188,16 +204,21 @@ var (
 	unmistakable = pattern.New(`^(?:[IWEFD]\d{4} \d\d:\d\d:\d\d\.\d|\{"ts": ?\d|\{"(?:error|level|msg|time)": ?"|time="\d)`)
 	// chat is what a client of IRC writes before each line: the time and the speaker. Rows of tables are left alone where the talk goes on for
 	// long: their ages count from then, and it tells how it ended.
-	chat = pattern.New(`^[> \t]*(?:\[?(\d\d):(\d\d)(?::\d\d)?\]? +)?<[@+ ]?[\w.|\[\]-]+> `)
-	cell = pattern.New(`\S(?:  |\t)`)
+	chat   = pattern.New(`^[> \t]*(?:\[?(\d\d):(\d\d)(?::\d\d)?\]? +)?<[@+ ]?[\w.|\[\]-]+> `)
+	cell   = pattern.New(`\S(?:  |\t)`)
+	dumpOf = pattern.New(`^([a-z][\w.-]*\[\d+\]: )goroutine \d+ \[[^\]]+\]:`)
 	// halfKlog is the end of klog's header, of which somebody has cut off the beginning.
 	halfKlog = pattern.New(`^[> \t]*[\d:]*\d\.\d{6} +\d+ [\w-]+\.go:\d+\] `)
 )
 
 // unprefix takes off what programs put before each line that read the logs of many nodes or containers.
 func unprefix(lines []string) (changed bool) {
-	last := lastMinute(lines)
+	last, program := lastMinute(lines), programOfDump(lines)
 	for i, line := range lines {
+		if rest, ok := strings.CutPrefix(line, program); ok && program != "" {
+			lines[i], changed = rest, true
+			continue
+		}
 		m := address.FindString(line)
 		if m != "" && !begins(line[len(m):]) {
 			m = ""
@@ -217,6 +238,16 @@ func unprefix(lines []string) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// programOfDump is what the journal's short form puts before each line of a dump, if its times were cut off; "" if there is none.
+func programOfDump(lines []string) string {
+	for _, line := range lines {
+		if m := dumpOf.FindStringSubmatch(line); m != nil {
+			return m[1]
+		}
+	}
+	return ""
 }
 
 // talksOn says whether a talk goes on for more than a few minutes after one of its lines; last is the minute of the last line with a time.
@@ -324,12 +355,15 @@ var months = map[string]string{
 	"oca": "Jan", "şub": "Feb", "nis": "Apr", "haz": "Jun", "tem": "Jul", "ağu": "Aug", "eyl": "Sep", "eki": "Oct", "kas": "Nov", "ara": "Dec", // Turkish
 	"sty": "Jan", "lut": "Feb", "kwi": "Apr", "maj": "May", "cze": "Jun", "lip": "Jul", "sie": "Aug", "wrz": "Sep", "paź": "Oct", "lis": "Nov", "gru": "Dec", // Polish
 	"mei": "May", "mrt": "Mar", // Dutch
+	"febr": "Feb", "márc": "Mar", "ápr": "Apr", "máj": "May", "jún": "Jun", "júl": "Jul", "szept": "Sep", // Hungarian
+	"tammi": "Jan", "helmi": "Feb", "maalis": "Mar", "huhti": "Apr", "touko": "May", "kesä": "Jun", "heinä": "Jul", "elo": "Aug", "syys": "Sep", "loka": "Oct", "marras": "Nov", "joulu": "Dec", // Finnish
+	"ian": "Jan", "iun": "Jun", "iul": "Jul", "noi": "Nov", // Romanian
 	"1月": "Jan", "2月": "Feb", "3月": "Mar", "4月": "Apr", "5月": "May", "6月": "Jun", "7月": "Jul", "8月": "Aug", "9月": "Sep", "10月": "Oct", "11月": "Nov", "12月": "Dec",
 	"1월": "Jan", "2월": "Feb", "3월": "Mar", "4월": "Apr", "5월": "May", "6월": "Jun", "7월": "Jul", "8월": "Aug", "9월": "Sep", "10월": "Oct", "11월": "Nov", "12월": "Dec",
 }
 
 // ctimeHead is what dmesg -T writes before a message (%a %b %e %H:%M:%S %Y of strftime).
-var ctimeHead = pattern.New(`^\[[^\s\d\[\]]{1,8} +([^\s\[\]]{1,8}) +(\d{1,2}) (\d\d:\d\d:\d\d) (\d{4})\]`)
+var ctimeHead = pattern.New(`^\[[^\s\d\[\]]{1,8} +([^\s\[\]]{1,12}) +(\d{1,2}) (\d\d:\d\d:\d\d) (\d{4})\]`)
 
 // english puts the English month before a line that begins with another one, and the English day before one of dmesg -T.
 func english(s string) string {

@@ -45,6 +45,24 @@ func join(lines []string) (changed bool) {
 	return changed
 }
 
+var umountOutput = pattern.New(`^[> \t]*(?:Unmounting arguments|Output): (?:\S.*)$`)
+
+// joinUmount puts what umount has printed, which the kubelet writes on lines of its own, behind the error that it belongs to.
+func joinUmount(lines []string) (changed bool) {
+	for i, line := range lines {
+		last := i
+		for last+1 < len(lines) && last < i+2 && umountOutput.MatchString(lines[last+1]) {
+			last++
+		}
+		if last == i+2 && begins(line) && strings.HasSuffix(line, "exit status 32") {
+			lines[i] = line + " " + strings.TrimLeft(lines[i+1], "> \t") + " " + strings.TrimLeft(lines[last], "> \t")
+			clear(lines[i+1 : last+1])
+			changed = true
+		}
+	}
+	return changed
+}
+
 var (
 	eventTitle = pattern.New(`^ *Type +Reason +Age +From +M`)
 	eventRow   = pattern.New(`^ *(?:Type +Reason +Age +From +M|---- +------ |(?:[\da-z-]+ {2,})?(?:\d+[smhd]\S*|<unknown>) {2,}(?:Normal|Warning) {2,}[A-Z][A-Za-z]+ +\S+/|(?:Normal|Warning) {2,}[A-Z][A-Za-z]+ +\d)`)

@@ -115,7 +115,7 @@ func SaidOver(p *forensics.Pass, messages ...logs.Event) bool {
 // Repeating says whether a message about the runtime or PLEG was still repeated when the log ended.
 func Repeating(p *forensics.Pass, e logs.Event) bool {
 	last := Last([]logs.Event{e})
-	return Within(last, KubeletEnd(p), Repeats(e)) && !skippedOnce(p, e, last)
+	return Within(last, KubeletEnd(p), Repeats(e)) && !skippedOnce(p, e, last) && !readyAgain(p, e, last)
 }
 
 // RuntimeStarted says whether the runtime has started since a message about it or about PLEG.

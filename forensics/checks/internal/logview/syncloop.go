@@ -121,8 +121,28 @@ func over(p *forensics.Pass, e logs.Event) bool {
 	case logs.KindPLEGUnhealthy, logs.KindSyncLoopSkipped, logs.KindCertExpired, "node-not-ready":
 		_, rows, _ := wellAgain(p)
 		return Below([]logs.Event{e}, rows)
+	case logs.KindPLEGRelistFailed, logs.KindRuntimeCallFailed:
+		_, rows, _ := wellAgain(p)
+		return skipped(p) && Below([]logs.Event{e}, rows)
 	}
 	return false
+}
+
+// skipped says whether the kubelet has called PLEG or its runtime unhealthy: if the node is ready after that, both are well again.
+func skipped(p *forensics.Pass) bool {
+	return slices.ContainsFunc(Story(p).Events, func(e logs.Event) bool {
+		return e.Kind == logs.KindPLEGUnhealthy || e.Kind == logs.KindSyncLoopSkipped
+	})
+}
+
+// readyAgain says whether the node has become ready since a failed call to the runtime, after the kubelet had called that or PLEG unhealthy.
+func readyAgain(p *forensics.Pass, e logs.Event, last *time.Time) bool {
+	if e.Kind != logs.KindPLEGRelistFailed && e.Kind != logs.KindRuntimeCallFailed || last == nil {
+		return false
+	}
+	_, _, ready := wellAgain(p)
+	not := Last(Events(p, "node-not-ready"))
+	return ready != nil && ready.After(*last) && (not == nil || ready.After(*not)) && skipped(p)
 }
 
 // lastLoopLine is the kind of the loop's last line.

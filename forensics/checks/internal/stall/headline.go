@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 	"github.com/nodeforensics/nodeforensics/internal/text"
@@ -81,20 +82,26 @@ func (t *Goroutine) byFile(p *forensics.Pass) string {
 	if t.Thread != nil {
 		return OnWhat(p, *t.Thread)
 	}
-	label := ""
-	if n, ok := pathLength(t.Goroutine); ok {
-		device := ""
-		for _, m := range mountsOfLength(p, t.Goroutine, n) {
-			if device != "" && device != m.Device {
-				return " in a file system call"
-			}
-			device, label = m.Device, fsfamily.Label(m.FSType, m.Source)
-		}
-	}
-	if label == "" {
+	m, ok := t.OnlyMount(p)
+	if !ok {
 		return " in a file system call"
 	}
-	return ", possibly by " + label
+	return ", possibly by " + fsfamily.Label(m.FSType, m.Source)
+}
+
+// OnlyMount is the only file system that has a mount point of the length of the path, of a goroutine whose thread is not known.
+func (t *Goroutine) OnlyMount(p *forensics.Pass) (m mounts.Mount, ok bool) {
+	n, known := pathLength(t.Goroutine)
+	if t.Thread != nil || t.Wait.Kind != WaitFile || !known {
+		return m, false
+	}
+	for _, other := range mountsOfLength(p, t.Goroutine, n) {
+		if ok && other.Device != m.Device {
+			return m, false
+		}
+		m, ok = other, true
+	}
+	return m, ok
 }
 
 // OnWhat says for a headline what blocks a thread: " by CephFS 10.0.0.5:6789:/k8s" where the kernel says that it waits for that file

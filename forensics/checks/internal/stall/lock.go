@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // lockWait says which lock a goroutine waits for. The address is that of the sync.Mutex or sync.RWMutex.
@@ -159,7 +160,7 @@ func (list methodCalls) around(lock, object uint64) methodCalls {
 		to++
 	}
 	found := slices.Clone(list[from:to])
-	slices.SortFunc(found, methodCall.compare)
+	sorting.Stable(found, methodCall.compare)
 	return found
 }
 
@@ -183,7 +184,7 @@ func methodsOf(p *forensics.Pass, dump int, of symbol) methodCalls {
 			}
 		}
 		for _, list := range by {
-			slices.SortFunc(list, func(a, b methodCall) int { return cmp.Or(cmp.Compare(a.object, b.object), a.compare(b)) })
+			sorting.Stable(list, func(a, b methodCall) int { return cmp.Or(cmp.Compare(a.object, b.object), a.compare(b)) })
 		}
 		return by
 	})[typeIn{dump, of.pkg, of.typ}]
