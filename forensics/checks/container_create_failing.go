@@ -38,7 +38,7 @@ missing file of the image looks the same: the error tells.`,
 			spec := incident.Spec{Window: 6 * time.Minute, Kubelet: true, Subject: func(e logs.Event) forensics.Entity { return podOrContainer(p, e) }}
 			for _, i := range spec.Find(p, logview.Events(p, k.kind)) {
 				if k.kind == "container-name-reserved" {
-					i.Minor = i.Count < 2 // the kubelet asks again after its call has timed out
+					i.Minor = i.Count < 2 && !failedBefore(p, i) // the kubelet asks again after its call has timed out
 				} else {
 					i.Expect(p, logview.FewFailures)
 				}
@@ -71,6 +71,14 @@ missing file of the image looks the same: the error tells.`,
 			}
 		}
 	},
+}
+
+// failedBefore says whether the creation of the same container had failed long before its name was still reserved.
+func failedBefore(p *forensics.Pass, i incident.Incident) bool {
+	const long = 360
+	return slices.ContainsFunc(logview.Events(p, "container-create-failed"), func(e logs.Event) bool {
+		return podOrContainer(p, e) == i.Subject && e.First != nil && logview.Between(e.First, i.Last) > long
+	})
 }
 
 // lostSMB is the SMB server that the kernel lost; nothing where it lost several.

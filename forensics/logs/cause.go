@@ -113,7 +113,7 @@ func (e Event) Cause() Cause {
 			return causeCheckpoint
 		case says("is different from docker cgroup driver"):
 			return causeCgroupDriver
-		case says("unknown flag: ", "unknown shorthand flag: ", "unknown field \"", "validate kubelet configuration", "unrecognized feature gate: "): // cmd/kubelet/app/server.go
+		case says("unknown flag: ", "unknown shorthand flag: ", "unknown field \"", "invalid configuration: ", "unrecognized feature gate: "): // cmd/kubelet/app/server.go
 			return causeSetting
 		case says("validate service connection", "validate CRI v1 ") && says(".sock: connect: "): // cmd/kubelet/app/server.go, PreInitRuntimeService, since 1.26
 			return CauseRuntimeDown

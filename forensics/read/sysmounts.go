@@ -59,7 +59,7 @@ var (
 	// several are commands that print the tables of more than one namespace or node.
 	several = pattern.New(`\b(?:nsenter|xargs|ssh|pdsh|clush|ansible|exec|parallel)\b|;\s*do\b|/proc/\S*[*$\[{]|\s(?:-N|--task|-A)\b`)
 	// "findmnt -rno TARGET,SOURCE,FSTYPE", which prints no heading
-	findmntCommand = pattern.New(`\bfindmnt\s(?:.*\s)?-\w*o[ =]?([A-Z-]+(?:,[A-Z-]+)+)\b`)
+	findmntCommand = pattern.New(`\bfindmnt\s(?:.*\s)?-\w*o[ =]?([A-Z:-]+(?:,[A-Z:-]+)+)\b`)
 	findmntTarget  = pattern.New(`\s(/\S+)\s*$`)
 	// countedPoints is a command that takes the mount points of a table and counts them: "awk '{print $5}' /proc/self/mountinfo | sort | uniq -c".
 	countedPoints = pattern.New(`(?:mountinfo\b.*(?:\$5\b|-f ?5\b)|(?:\$5\b|-f ?5\b).*mountinfo\b|(?:/mounts|/mtab)\b.*(?:\$2\b|-f ?2\b)|(?:\$2\b|-f ?2\b).*(?:/mounts|/mtab)\b|\bmount\b.*\|.*(?:\$3\b|-f ?3\b)|\bfindmnt\b.*\bTARGET\b).*\|\s*uniq -\w*c`)
@@ -135,7 +135,7 @@ func plain(s string) string { return string(octal.Unescape([]byte(s))) }
 func (r *mountReader) heading(text string) {
 	words := strings.Fields(text)
 	switch {
-	case len(words) > 1 && words[0] == "TARGET":
+	case len(words) > 1 && slices.Contains(words, "TARGET") && !strings.ContainsAny(text, "abcdefgh"):
 		r.columns = words
 	case text != "" && r.columns != nil && !strings.ContainsAny(text, "├└│"):
 		r.columns = nil
@@ -151,7 +151,8 @@ func (r *mountReader) findmnt(text string) {
 	if r.long = ""; long != "" && len(strings.Fields(tree.Replace(text))) == len(columns)-1 {
 		text = long + " " + tree.Replace(text)
 	}
-	if text[0] != '/' && !strings.ContainsAny(text[:min(len(text), 16)], "├└│|`") {
+	at := max(0, slices.Index(columns, "TARGET"))
+	if at == 0 && text[0] != '/' && !strings.ContainsAny(text[:min(len(text), 16)], "├└│|`") {
 		return
 	}
 	text = strings.TrimSpace(tree.Replace(text))
@@ -166,7 +167,7 @@ func (r *mountReader) findmnt(text string) {
 	if columns == nil {
 		columns = []string{"TARGET", "SOURCE", "FSTYPE", "OPTIONS"}
 	}
-	if len(words) != len(columns) || words[0] == "" || words[0][0] != '/' {
+	if len(words) != len(columns) || words[at][0] != '/' {
 		return
 	}
 	var m mounts.Mount
@@ -185,7 +186,7 @@ func (r *mountReader) findmnt(text string) {
 			m.Options = words[i]
 		}
 	}
-	if m.FSType != "" && (r.columns != nil || m.Options != "") {
+	if m.FSType != "" && (r.columns != nil || m.Options != "") || at > 0 && strings.HasPrefix(m.Source, "/dev/") {
 		r.add(m)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
-var messageKey = pattern.New(`^\s*[Mm]essage:\s+['"]?(\S.*?)['"]?\s*$`)
+var messageKey = pattern.New(`^\s*"?[Mm]essage"?:\s+['"]?(\S.*?)['"]?,?\s*$`)
 
 // ofFragment is how many lines of an event stand before or behind its message, and reporters are those whose events are read.
 const ofFragment = 14
@@ -29,9 +29,12 @@ func (p *page) fragment(i int) int {
 				return 0
 			}
 			if key, value, ok := strings.Cut(p.lines[at], ": "); ok && len(key) < 40 {
-				e.set(strings.ToLower(strings.ReplaceAll(key, " ", "")), strings.Trim(value, ` "'`))
+				e.set(strings.ToLower(strings.NewReplacer(" ", "", `"`, "").Replace(key)), strings.Trim(value, ` "',`))
 			}
 		}
+	}
+	if e.Type == "PodScheduled" && e.Reason == "Unschedulable" { // a condition of a pod
+		e.Type, e.Reason, e.Component, e.Kind = "Warning", "FailedScheduling", "default-scheduler", "Pod"
 	}
 	if !slices.Contains(reporters, e.Component) || !strings.HasPrefix(e.Reason, "Failed") || e.Type != "Warning" {
 		return 0
@@ -62,7 +65,7 @@ func (e *Event) set(key, value string) {
 	case "firsttimestamp":
 		_ = at.UnmarshalJSON([]byte(value)) // zero where it is none
 		e.First = at.Time
-	case "lasttimestamp":
+	case "lasttimestamp", "lasttransitiontime":
 		_ = at.UnmarshalJSON([]byte(value))
 		e.Last = at.Time
 	}

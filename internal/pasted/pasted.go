@@ -71,6 +71,7 @@ var (
 	manual      = pattern.New(`(?i)^[#*=> \t]*(?:runbook|playbook|how[ -]?to|sop|troubleshooting guide|knowledge base|kb[ -]?\d+)\b`)
 	aboutWiki   = pattern.New(`(?i)(?:^|[^\w/.-])wiki(?:[^\w/.-]|$)`)
 	section     = pattern.New(`^#{2,4} `)
+	quotedPage  = pattern.New(`^> ?#{2,4} `)
 	placeholder = pattern.New(`<(?i:pod[ _-]?)?(?i:uid|pv|pvc|node|name|namespace|path|volume|pod|id|host|ip|mountpoint|device)(?i:[ _-](?:name|id|uid))?>`)
 	// example is a line that is set apart from the words around it.
 	example = pattern.New("^(?:[ \t]*[>|]|    |\t)|`")
@@ -81,7 +82,8 @@ var (
 func dropManual(lines []string) bool {
 	first := slices.IndexFunc(lines, func(line string) bool { return strings.TrimSpace(line) != "" })
 	switch {
-	case first < 0 || !manual.MatchString(lines[first]) && !(aboutWiki.MatchString(lines[first]) && slices.ContainsFunc(lines, section.MatchString)):
+	case first < 0 || !manual.MatchString(lines[first]) && !slices.ContainsFunc(lines, quotedPage.MatchString) &&
+		!(aboutWiki.MatchString(lines[first]) && slices.ContainsFunc(lines, section.MatchString)):
 		return false
 	case slices.ContainsFunc(lines, placeholder.MatchString):
 		clear(lines[first+1:])
