@@ -179,7 +179,7 @@ func csiInLog(p *forensics.Pass) []csiTrouble {
 		return &found[i]
 	}
 	for _, e := range logview.Events(p, logs.KindCSIAborted, logs.KindCSIDeadline) {
-		if logview.Current(p, logview.Last([]logs.Event{e})) && asksAgain(p, e) {
+		if logview.StillComes(p, e) && asksAgain(p, e) {
 			t := at(logview.DriverOf(e.Subject))
 			t.events = append(t.events, e)
 		}

@@ -165,8 +165,14 @@ func traceOf(p *forensics.Pass, e logs.Event) (procs.Thread, bool) {
 	return procs.Thread{}, false
 }
 
-// backSince says whether the only server that a hung task can have waited for is back since the task was reported: then the task goes on.
+// backSince says whether the only server that a hung task can have waited for is back since the task was reported, or a disk is and no other is
+// in trouble: then the task goes on.
 func backSince(p *forensics.Pass, task incident.Incident, wait procs.Wait) bool {
+	if list := suspects(p, task, wait); !slices.ContainsFunc(list, incident.Incident.Grave) && slices.ContainsFunc(list, func(i incident.Incident) bool {
+		return i.Ended != nil && !i.Booted && task.Last != nil && i.Ended.After(*task.Last) && i.Events[0].Kind == "kernel-device-offline"
+	}) {
+		return true
+	}
 	cause, ok := blamed(p, task, wait)
 	return ok && cause.Ended != nil && !cause.Booted && !cause.Current && task.Last != nil && !cause.Ended.Before(*task.Last) &&
 		slices.ContainsFunc(lostServers(p), func(i incident.Incident) bool { return i.Subject == cause.Subject })
@@ -175,14 +181,7 @@ func backSince(p *forensics.Pass, task incident.Incident, wait procs.Wait) bool 
 // blamed is the only disk, file system or server that was in trouble within ten minutes of a hung task. Those that are in trouble still come
 // first, and of several the one that the name of the task has, as that of "jbd2/dm-3-8".
 func blamed(p *forensics.Pass, task incident.Incident, wait procs.Wait) (cause incident.Incident, ok bool) {
-	suspects := [][]incident.Incident{lostServers(p), failingDisks(p), failingFileSystems(p)}
-	switch wait.Kind {
-	case procs.WaitServer, procs.WaitRetry, procs.WaitFUSE:
-		suspects = suspects[:1]
-	case procs.WaitBlock, procs.WaitJournal:
-		suspects = suspects[1:]
-	}
-	list := slices.DeleteFunc(slices.Concat(suspects...), func(i incident.Incident) bool { return !meetsTask(i, task, wait) })
+	list := suspects(p, task, wait)
 	name, _, _ := strings.Cut(task.Events[0].Process, " (")
 	_, device, _ := strings.Cut(name, "/")
 	named := func(i incident.Incident) bool {
@@ -197,6 +196,18 @@ func blamed(p *forensics.Pass, task incident.Incident, wait procs.Wait) (cause i
 		return incident.Incident{}, false
 	}
 	return list[len(list)-1], true
+}
+
+// suspects are the disks, file systems and servers that a hung task may wait for.
+func suspects(p *forensics.Pass, task incident.Incident, wait procs.Wait) []incident.Incident {
+	lists := [][]incident.Incident{lostServers(p), failingDisks(p), failingFileSystems(p)}
+	switch wait.Kind {
+	case procs.WaitServer, procs.WaitRetry, procs.WaitFUSE:
+		lists = lists[:1]
+	case procs.WaitBlock, procs.WaitJournal:
+		lists = lists[1:]
+	}
+	return slices.DeleteFunc(slices.Concat(lists...), func(i incident.Incident) bool { return !meetsTask(i, task, wait) })
 }
 
 // meetsTask says whether a disk, file system or server was in trouble within ten minutes of a hung task.

@@ -81,12 +81,17 @@ func lostServers(p *forensics.Pass) []incident.Incident {
 }
 
 // byLostServer explains goroutines in calls on files by the server that does not respond, by the kernel's log, where the length of a path
-// fits no other file system.
+// fits no other file system, or where no mounts are known and the kernel has lost no other server.
 func byLostServer(p *forensics.Pass, f *forensics.Finding, list []stall.Goroutine) {
+	lost := slices.DeleteFunc(slices.Clone(lostServers(p)), func(i incident.Incident) bool { return !i.Grave() })
 	for _, t := range list {
+		if t.Thread == nil && t.Wait.Kind == stall.WaitFile && len(p.Evidence.Mounts.Mounts) == 0 && len(lost) == 1 {
+			f.Because = findings.Union(slices.DeleteFunc(f.Because, func(e forensics.Entity) bool { return e == t.Entity() }), []forensics.Entity{lost[0].Subject})
+			f.Confidence, f.ConfidenceWhy = forensics.Possible, "the kernel logs that one server does not respond, and no text shows on which mount the call is"
+		}
 		m, ok := t.OnlyMount(p)
 		server := forensics.Entity{Kind: forensics.KindSuperblock, ID: m.Device}
-		if ok && slices.ContainsFunc(lostServers(p), func(i incident.Incident) bool { return i.Grave() && i.Subject == server }) {
+		if ok && slices.ContainsFunc(lost, func(i incident.Incident) bool { return i.Subject == server }) {
 			f.Because = findings.Union(slices.DeleteFunc(f.Because, func(e forensics.Entity) bool { return e == t.Entity() }), []forensics.Entity{server})
 			f.Confidence, f.ConfidenceWhy = forensics.Likely, "the length of the path fits no other mount, and the kernel logs that its server does not respond"
 		}

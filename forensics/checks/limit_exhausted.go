@@ -152,7 +152,7 @@ func byOwnThreads(p *forensics.Pass, f *forensics.Finding, i incident.Incident) 
 
 // manyIDs is how many zombies of one parent explain a want of process ids: a quarter of those that a node without a larger kernel.pid_max has;
 // manyOfPod, of those that a pod may have where that is limited (podPidsLimit).
-const manyIDs, manyOfPod = 8 << 10, 1000
+const manyIDs, manyOfPod = 8 << 10, 500
 
 // byZombies explains a node, or a container, that has no process id left by the zombies of one process.
 func (l limit) byZombies(p *forensics.Pass, f *forensics.Finding, i incident.Incident) {

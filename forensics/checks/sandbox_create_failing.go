@@ -41,6 +41,9 @@ information until a pod waits for it or the node is NotReady. A runtime that doe
 				}
 				return incident.Thing(forensics.KindSubsystem, k.id)
 			}}
+			if k.kind == "network-not-ready" { // a node is not ready before its network is
+				spec.Ended = func(forensics.Entity) *time.Time { return logview.Last(logview.Events(p, "node-ready")) }
+			}
 			failed := logview.Events(p, k.kind)
 			if len(failed)+len(logview.Events(p, "cni-add-failed")) == 0 && !k.network { // of the lines about one failure, people quote any
 				failed = logview.Events(p, "sandbox-create-echo")

@@ -3,6 +3,7 @@ package read
 import (
 	"bytes"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/compressed"
@@ -52,11 +53,18 @@ func understood(text []byte, saved, now time.Time) (better, objects, shown []byt
 // dateLine is what date(1) prints in the locales C and en_US.
 var dateLine = pattern.New(`(?m)^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [AP]M)?) (?:UTC|GMT) (\d{4})\r?$`)
 
-// shownDate is when a text was written: by the last date(1) in it where that is before the text was saved.
+// dated is the time with its year at the beginning of a line of a log: of containerd, of programs in containers, of dmesg -T.
+var dated = pattern.New(`(?m)^[> \t]*(?:time="|\[[A-Z][a-z]{2} )?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\])`)
+
+// undated is the time without a year at the beginning of a line of klog or of syslog.
+var undated = pattern.New(`(?m)^[> \t]*(?:[IWEF](\d{4} \d\d:\d\d:\d\d)\.|([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) )`)
+
+// shownDate is when a text was written: by the last date(1) in it where that is before the text was saved, or by the newest line of a log if
+// that is days before.
 func shownDate(text []byte, saved time.Time) time.Time {
 	all := dateLine.FindAllStringSubmatch(string(text), -1)
 	if len(all) == 0 {
-		return saved
+		return newestDated(text, saved)
 	}
 	m := all[len(all)-1]
 	for _, layout := range []string{"Jan _2 15:04:05 2006", "Jan _2 03:04:05 PM 2006"} {
@@ -65,6 +73,29 @@ func shownDate(text []byte, saved time.Time) time.Time {
 		}
 	}
 	return saved
+}
+
+func newestDated(text []byte, saved time.Time) time.Time {
+	const long = 48 * time.Hour // more than zones are apart
+	var newest time.Time
+	for _, m := range dated.FindAllStringSubmatch(string(text), -1) {
+		for _, layout := range []string{"2006-01-02T15:04:05", time.DateTime, "Jan _2 15:04:05 2006]"} {
+			if t, err := time.Parse(layout, m[1]); err == nil && t.After(newest) {
+				newest = t
+			}
+		}
+	}
+	if newest.IsZero() || saved.Sub(newest) < long {
+		return saved
+	}
+	for _, m := range undated.FindAllStringSubmatch(string(text), -1) { // near the dated ones
+		for _, layout := range []string{"2006 0102 15:04:05", "2006 Jan _2 15:04:05"} {
+			if t, err := time.Parse(layout, strconv.Itoa(newest.Year())+" "+m[1]+m[2]); err == nil && t.After(newest) && t.Sub(newest) < long {
+				newest = t
+			}
+		}
+	}
+	return newest
 }
 
 // isText leaves out what has a format of its own.

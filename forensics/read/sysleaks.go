@@ -91,6 +91,7 @@ func (r *leakReader) row(text string) {
 }
 
 func (x *systemText) search(name string) *tableSearch {
+	name = strings.TrimPrefix(name, "/dev/")
 	i := slices.IndexFunc(x.searches, func(s tableSearch) bool { return s.name == name })
 	if i < 0 {
 		i = len(x.searches)

@@ -179,6 +179,10 @@ func (s *Pod) counts() bool {
 	if s.failing {
 		return true
 	}
+	if s.d.Stage == logs.StageRequested && len(s.d.Complaints) == 0 && logview.Written(s.p) { // of all that the kubelet logs about a deletion, people quote a line
+		s.p.Unjudged("pod %s: the text has one line about its deletion", findings.PodLabel(s.p, s.d.PodName, s.uid))
+		return false
+	}
 	limit, known := s.patience()
 	if !known {
 		s.p.Unjudged("pod %s: its containers are being killed, and the log does not show its grace period", findings.PodLabel(s.p, s.d.PodName, s.uid))

@@ -109,7 +109,7 @@ func Below(messages, later []logs.Event) bool {
 // hand, it is what a program has printed.
 func SaidOver(p *forensics.Pass, messages ...logs.Event) bool {
 	over := Events(p, "said-over")
-	return len(over) > 0 && written(p) && Below(messages, over)
+	return len(over) > 0 && Written(p) && Below(messages, over)
 }
 
 // Repeating says whether a message about the runtime or PLEG was still repeated when the log ended.

@@ -229,8 +229,17 @@ func picked(p *forensics.Pass, most, mostBytes int64) bool {
 	return p.Evidence.Collected.IsZero() && lines > 0 && (lines <= most || bytes > 0 && bytes <= mostBytes)
 }
 
-// written says whether somebody may have written the text by hand.
-func written(p *forensics.Pass) bool { return picked(p, 20*fewLines, 0) }
+// Written says whether somebody may have written the text by hand, or picked its lines.
+func Written(p *forensics.Pass) bool { return picked(p, 20*fewLines, 0) }
+
+// StillComes says whether a message was still repeated when the log ended, at the pace at which it had come.
+func StillComes(p *forensics.Pass, e logs.Event) bool {
+	last, pace := Last([]logs.Event{e}), time.Duration(0)
+	if e.Count >= FewFailures && e.First != nil && last != nil {
+		pace = 2 * last.Sub(*e.First) / time.Duration(e.Count)
+	}
+	return Current(p, last) || Within(last, KubeletEnd(p), pace)
+}
 
 // AfterStart says whether a time is more than a minute after the last start of the kubelet, as far as that is known: of one that another one
 // replaced in the time that a text leaves out, the start is not in the text.
