@@ -46,7 +46,7 @@ func failingDisks(p *forensics.Pass) []incident.Incident {
 			logs.KindKernelDeviceOffline, logs.KindKernelThinPool))
 		for n, i := range list {
 			grave, broke := gravity(worstOf(i).Kind) > 0, breaksFileSystem(p, i)
-			list[n].Current = i.Current || i.Ended == nil && !sessionBack(list, i) && (grave || broke)
+			list[n].Current = !pathBack(p, i) && (i.Current || i.Ended == nil && !sessionBack(list, i) && (grave || broke))
 			list[n].Minor = fsview.KnowsMounts(p) || !grave && !broke && i.Count < logview.FewFailures && !unreadable(list[n])
 		}
 		return list
@@ -58,6 +58,13 @@ func sessionBack(list []incident.Incident, disk incident.Incident) bool {
 	ofHost := strings.Count(disk.Subject.ID, ":") == 3
 	return ofHost && slices.ContainsFunc(list, func(i incident.Incident) bool {
 		return i.Ended != nil && !i.Current && strings.Trim(i.Subject.ID, "0123456789") == "" && cameFirst(i, disk) && disk.Last != nil && !disk.Last.After(*i.Ended)
+	})
+}
+
+// pathBack says whether an offline disk was a path of multipath, whose disks have all their paths but perhaps one again.
+func pathBack(p *forensics.Pass, disk incident.Incident) bool {
+	return strings.Count(disk.Subject.ID, ":") == 3 && slices.ContainsFunc(logview.Events(p, "kernel-paths-back"), func(e logs.Event) bool {
+		return e.Number > 1 && e.Last != nil && disk.Last != nil && e.Last.After(*disk.Last)
 	})
 }
 

@@ -33,6 +33,11 @@ func (p *page) fragment(i int) int {
 			}
 		}
 	}
+	if e.Type == "Ready" && e.Reason == "KubeletNotReady" && !e.Last.IsZero() { // a condition of a node
+		p.events = append(p.events, found{NotReady(p.node, "False", e.Message, &e.Last), i, -1, "Ready"})
+		p.lines[i] = ""
+		return 1
+	}
 	if e.Type == "PodScheduled" && e.Reason == "Unschedulable" { // a condition of a pod
 		e.Type, e.Reason, e.Component, e.Kind = "Warning", "FailedScheduling", "default-scheduler", "Pod"
 	}

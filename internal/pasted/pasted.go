@@ -489,6 +489,10 @@ var (
 // split gives a dump in one line its lines, also one that is the value of a key.
 func split(lines []string) (changed bool) {
 	for i, line := range lines {
+		if at := strings.Index(line, `("[+]`); at >= 0 && strings.Contains(line, `\n[-]`) { // the answer to /healthz?verbose in an error of kubectl
+			lines[i], changed = line[:at+1]+"\n"+unescape.Replace(line[at+2:]), true
+			continue
+		}
 		if len(line) < 100 || !strings.Contains(line, "goroutine ") || strings.HasPrefix(line, "{") {
 			continue
 		}
