@@ -85,7 +85,7 @@ func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) f
 		Title:         fmt.Sprintf("CSI driver %s has not been registered on this node%s", cmp.Or(driver, "(not named)"), logview.Since(logview.First(list))),
 		ConfidenceWhy: "the kubelet's log says so", Refs: logview.EventRefs(list...),
 	}
-	if !logview.Current(p, logview.Last(list)) || registeredSince(p, driver, list) {
+	if !slices.ContainsFunc(list, func(e logs.Event) bool { return logview.StillComes(p, e) }) || registeredSince(p, driver, list) {
 		f.Severity = forensics.Info
 		f.Title = fmt.Sprintf("CSI driver %s was not registered on this node from %s to %s", cmp.Or(driver, "(not named)"), logview.Moment(logview.First(list)), logview.Clock(logview.Last(list)))
 		f.Detail = "The log does not mention it later: it was most likely registered again."

@@ -7,7 +7,7 @@ import (
 
 // trouble takes the message as the cause, with the path in it. Information and echoes as events are no trouble.
 func trouble(e *entry, o *occurrence) bool {
-	if e.Severity == 'I' || strings.HasPrefix(e.Message, "Event") {
+	if e.Severity == 'I' && !strings.Contains(e.Message, "server is not ready: ") || strings.HasPrefix(e.Message, "Event") { // so says an agent of k3s of what stops it
 		return false
 	}
 	text := errorOf(e)

@@ -89,7 +89,8 @@ func (p *page) isReady(i int) bool {
 	return false
 }
 
-// onlyNode says whether no table has a row of another node than that of a line, and the kubelet's own lines, which stand above, name none.
+// onlyNode says whether no table has a row of another node than that of a line, or all that have one are ready, and the kubelet's own lines,
+// which stand above, name none.
 func (p *page) onlyNode(i int) bool {
 	if p.nodeRows == nil {
 		p.nodeRows, p.bare = map[string]bool{}, len(p.lines)
@@ -97,20 +98,24 @@ func (p *page) onlyNode(i int) bool {
 			for _, row := range []*pattern.Pattern{readyRow, nodeRow} {
 				if m := row.FindStringSubmatch(line); m != nil {
 					p.nodeRows[m[1]] = true
+					p.notReady = p.notReady || row == nodeRow
 				}
 			}
-			if n < p.bare && bareKubelet.MatchString(line) {
+			if n < p.bare && (bareKubelet.MatchString(line) || strings.Contains(line, pleg)) {
 				p.bare = n
 			}
 		}
 	}
 	node := readyRow.FindStringSubmatch(p.lines[i])[1]
-	return p.bare < i && len(p.nodeRows) == 1 && p.nodeRows[node] && !slices.ContainsFunc(p.events, func(f found) bool { return f.Kind == "Node" && f.Name != "" && f.Name != node })
+	return p.bare < i && (len(p.nodeRows) == 1 || !p.notReady) && p.nodeRows[node] && !slices.ContainsFunc(p.events, func(f found) bool { return f.Kind == "Node" && f.Name != "" && f.Name != node })
 }
 
 func (p *page) isWell(node string, i int) {
 	p.events = append(p.events, found{Event{Type: "Normal", Reason: "NodeReady", Kind: "Node", Name: node, Host: node, Component: "kubelet", Count: 1}, i, -1, ""})
 }
+
+// pleg is what people quote of a kubelet without the rest of its line.
+const pleg = "PLEG is not healthy: "
 
 // kubeletLine is one of syslog or of the journal: the kubelet of a host.
 var kubeletLine = pattern.New(`^\S.*? ([a-z0-9][\w.-]*) kubelet\[\d+\]: `)

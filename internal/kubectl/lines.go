@@ -96,7 +96,7 @@ func mayHold(text string) bool {
 			return true
 		}
 	}
-	return strings.Contains(text, " Ready") && (strings.Contains(text, ownRequest) || strings.Contains(text, " kubelet["))
+	return strings.Contains(text, " Ready") && (strings.Contains(text, ownRequest) || strings.Contains(text, pleg) || strings.Contains(text, " kubelet["))
 }
 
 // page is a text that is looked at.
@@ -119,6 +119,7 @@ type page struct {
 	unit      string      // the service whose status is shown
 	// nodeRows are the nodes of which tables have rows, bare is the first line of klog without a host: both read once, when they are asked for.
 	nodeRows map[string]bool
+	notReady bool // one of these is not
 	bare     int
 	failed   int        // texts that were no YAML
 	well     []string   // resources that conditions say the node has enough of

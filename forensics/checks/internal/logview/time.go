@@ -109,6 +109,9 @@ func beforeBoot(p *forensics.Pass, t *time.Time) bool {
 // tools/record: one in five minutes, after the first 25).
 const eventPause = 5 * time.Minute
 
+// eventBurst is how many events of an object are reported before that; several messages about it wait for one another.
+const eventBurst = 25
+
 // Current says whether a message that was last written at that time was still current when the kubelet's log ended.
 func Current(p *forensics.Pass, last *time.Time) bool {
 	return Within(last, KubeletEnd(p), endOfLog)
@@ -209,14 +212,16 @@ const (
 // whoever quotes more than the failure may show that it works again. Of one failure, several programs write within a second.
 func Picked(p *forensics.Pass, last *time.Time) bool {
 	s := Story(p)
-	end, events := s.Last, true
-	for _, f := range s.Files {
-		events = events && f.Format == "event"
-	}
-	if events { // ages count from when the table was printed, which is no event
+	end := s.Last
+	if onlyEvents(p) { // ages count from when the table was printed, which is no event
 		end = Last(s.Events)
 	}
 	return picked(p, fewLines, fewBytes) && Within(last, end, 2*time.Second)
+}
+
+// onlyEvents says whether all there is are events of the API.
+func onlyEvents(p *forensics.Pass) bool {
+	return !slices.ContainsFunc(Story(p).Files, func(f logs.File) bool { return f.Format != "event" })
 }
 
 // picked says whether all that was read are saved texts of at most so many lines, or bytes.
@@ -237,6 +242,9 @@ func StillComes(p *forensics.Pass, e logs.Event) bool {
 	last, pace := Last([]logs.Event{e}), time.Duration(0)
 	if e.Count >= FewFailures && e.First != nil && last != nil {
 		pace = 2 * last.Sub(*e.First) / time.Duration(e.Count)
+	}
+	if e.Count >= eventBurst && onlyEvents(p) {
+		pace = max(pace, 3*eventPause)
 	}
 	return Current(p, last) || Within(last, KubeletEnd(p), pace)
 }
