@@ -86,7 +86,13 @@ func byHungTask(p *forensics.Pass, f *forensics.Finding, i incident.Incident) {
 	for _, task := range hungTasks(p) {
 		name, _, _ := strings.Cut(task.Events[0].Process, " (")
 		before, after := logview.Between(task.Last, i.First), logview.Between(i.Last, task.First)
-		distant := task.Last == nil || i.Last == nil || before > near || after > near
+		distant := task.Last == nil && !logview.Written(p) || i.Last == nil || before > near || after > near
+		if _, runs := cri.OfProcess(name); runs && !distant && task.Grave() { // the runtime itself
+			f.Because = append(f.Because, task.Subject)
+			f.Confidence, f.ConfidenceWhy = forensics.Likely, "the kernel reports the runtime as hung"
+			return
+		}
+		distant = distant || task.Last == nil
 		if distant && !stillListed(p, task) || !ofContainers(name) { // which hangs, whatever the times say
 			continue
 		}

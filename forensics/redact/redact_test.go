@@ -65,6 +65,8 @@ func TestText(t *testing.T) {
 		{"results of tests", "pass=12345, fail=0", "pass=12345, fail=0"},
 		{"a number of passwords", "passwords=12345", "passwords=12345"},
 		{"passwords", "passwords=abcde", "passwords=@"},
+		{"a short word in the plural", "creds=abcdE1 tail", "creds=@ tail"},
+		{"a longer word that begins like it", "credx=abcdE1 tail", "credx=abcdE1 tail"},
 		{"sentence", "with token=abc123def.", "with token=@."},
 		{"list of options", "-o user=a,password=b1,c,vers=3", "-o user=a,password=@,vers=3"},
 		{"comma in a password", "password=b1,c", "password=@"},
