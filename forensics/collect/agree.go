@@ -28,11 +28,18 @@ func (c *collector) confirm(ctx context.Context, k kubelet.Instance, own []foren
 	if of > 0 {
 		cover.Detail = fmt.Sprintf("agrees with the kubelet's own dump in %d of %d goroutines that wait for minutes", same, of)
 	}
-	if few := of - max(of/10, 2); same < few && !own[at].Truncated && own[at].Summed == 0 && memory[0].Summed == 0 && !memory[0].Truncated {
+	if differ(&own[at], &memory[0], same, of) {
 		cover.Status = forensics.SourceMalformed
 		cover.Detail = fmt.Sprintf("differs from the kubelet's own dump in %d of %d goroutines that wait for minutes; its own dump is judged", of-same, of)
 	}
 	return []forensics.Source{cover}
+}
+
+// differ says whether more than a tenth, and more than two, of the goroutines that have waited for minutes have other stacks in the memory. Of dumps
+// that are cut or summed up, some are missing.
+func differ(own, memory *forensics.Dump, same, of int) bool {
+	whole := func(d *forensics.Dump) bool { return !d.Truncated && d.Summed == 0 }
+	return same < of-max(of/10, 2) && whole(own) && whole(memory)
 }
 
 // takeThreads gives goroutines the threads that the memory of their program names, where both show one stack. It counts the goroutines that

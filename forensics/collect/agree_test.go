@@ -4,25 +4,32 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
-	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 )
 
-func TestTakeThreads(t *testing.T) {
-	goroutine := func(id int64, minutes, thread int, function string) goroutines.Goroutine {
-		return goroutines.Goroutine{ID: id, Count: 1, WaitMinutes: minutes, Thread: thread, Frames: []goroutines.Frame{{Func: function, Line: 7}}}
-	}
-	dump := func(list ...goroutines.Goroutine) *forensics.Dump {
-		return &forensics.Dump{Dump: goroutines.Dump{Form: goroutines.FormDebug2, Goroutines: list}}
-	}
-	own := dump(goroutine(1, 5, 0, "os.Stat"), goroutine(2, 0, 0, "main.run"), goroutine(3, 9, 0, "main.wait"), goroutine(4, 3, 0, "main.gone"))
-	memory := dump(goroutine(1, 5, 101, "os.Stat"), goroutine(2, 0, 102, "main.other"), goroutine(3, 9, 103, "main.moved"))
-	same, of := takeThreads(own, memory)
-	if same != 1 || of != 3 {
-		t.Errorf("%d of %d that wait are the same, want 1 of 3", same, of)
-	}
-	for i, want := range []int{101, 0, 0, 0} {
-		if got := own.Goroutines[i].Thread; got != want {
-			t.Errorf("goroutine %d is on thread %d, want %d", own.Goroutines[i].ID, got, want)
+// The memory of a kubelet and the dump that it gives differ a little, since neither is of one moment.
+func TestDumpsThatDiffer(t *testing.T) {
+	whole := forensics.Dump{}
+	truncated, summed := forensics.Dump{}, forensics.Dump{}
+	truncated.Truncated, summed.Summed = true, 1
+	for _, c := range []struct {
+		name        string
+		own, memory forensics.Dump
+		same, of    int
+		want        bool
+	}{
+		{"none waits for minutes", whole, whole, 0, 0, false},
+		{"all are the same", whole, whole, 40, 40, false},
+		{"a tenth differs", whole, whole, 36, 40, false},
+		{"more than a tenth differs", whole, whole, 35, 40, true},
+		{"two of a few differ", whole, whole, 3, 5, false},
+		{"three of a few differ", whole, whole, 2, 5, true},
+		{"its own dump is cut", truncated, whole, 0, 40, false},
+		{"its own dump is summed up", summed, whole, 0, 40, false},
+		{"the memory was read in part", whole, truncated, 0, 40, false},
+		{"the memory is summed up", whole, summed, 0, 40, false},
+	} {
+		if got := differ(&c.own, &c.memory, c.same, c.of); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 }

@@ -329,3 +329,18 @@ func TestWithoutTimes(t *testing.T) {
 		}
 	}
 }
+
+// TestVersionAfterManyLines: in a container each kubelet is process 1, so that only its version tells one from the one before. Right behind its
+// first lines it is its own; behind a thousand it is of the next.
+func TestVersionAfterManyLines(t *testing.T) {
+	for before, want := range map[int]int{20: 1, 1200: 2} {
+		var lines []string
+		for i := range before {
+			lines = append(lines, kp(1, fmt.Sprintf("1120 09:30:%02d.000000", i*5/before), "flags.go", `FLAG: --a="b"`))
+		}
+		lines = append(lines, kp(1, "1120 09:30:06.000000", "server.go", `"Kubelet version" kubeletVersion="v1.34.4"`))
+		if s := fold("", lines...); len(s.Lives) != want {
+			t.Errorf("%d lines before the version: %d lives, want %d", before, len(s.Lives), want)
+		}
+	}
+}
