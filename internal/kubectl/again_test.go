@@ -3,6 +3,7 @@ package kubectl
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 // TestWellAgain has what a text says of a node first and later: what is over is not said, and what is of another node ends nothing.
@@ -53,6 +54,36 @@ func TestGone(t *testing.T) {
 	} {
 		if _, _, shown := Lines([]byte(claim+c.later), saved); (shown == nil) != c.gone {
 			t.Errorf("%s: %s", c.name, shown)
+		}
+	}
+}
+
+// TestListedAgain has a table that was printed again: ages count from when a table was printed, so that only the last one tells when an event was.
+func TestListedAgain(t *testing.T) {
+	row := func(age, reason string) string {
+		return "  Warning  " + reason + "  " + age + "  kubelet  it failed\n"
+	}
+	const heading = "  Type     Reason  Age  From  Message\n"
+	for _, c := range []struct {
+		name, text string
+		want       []time.Duration
+	}{
+		{"once", heading + row("2m", "FailedMount"), []time.Duration{2 * minute}},
+		{"again, later", heading + row("2m", "FailedMount") + heading + row("5m", "FailedMount"), []time.Duration{5 * minute}},
+		{"again, in a chat", row("2m", "FailedMount") + "[09:16] ada: look\n" + row("5m", "FailedMount"), []time.Duration{5 * minute}},
+		{"again, at the next prompt", row("2m", "FailedMount") + "$ kubectl describe pod\n" + row("5m", "FailedMount"), []time.Duration{5 * minute}},
+		{"twice in one table", heading + row("2m", "FailedMount") + row("5m", "FailedMount"), []time.Duration{2 * minute, 5 * minute}},
+		{"with the same age", heading + row("2m", "FailedMount") + heading + row("2m", "FailedMount"), []time.Duration{2 * minute, 2 * minute}},
+		{"newest first", heading + row("5m", "FailedMount") + heading + row("2m", "FailedMount"), []time.Duration{5 * minute, 2 * minute}},
+		{"another reason", heading + row("2m", "FailedMount") + heading + row("5m", "FailedAttachVolume"), []time.Duration{2 * minute, 5 * minute}},
+		{"more often before", heading + row("2m (x9 over 4m)", "FailedMount") + heading + row("5m", "FailedMount"), []time.Duration{2 * minute, 5 * minute}},
+	} {
+		var ages []time.Duration
+		for _, e := range events(t, c.text) {
+			ages = append(ages, saved.Sub(e.Last))
+		}
+		if fmt.Sprint(ages) != fmt.Sprint(c.want) {
+			t.Errorf("%s: %v, want %v", c.name, ages, c.want)
 		}
 	}
 }

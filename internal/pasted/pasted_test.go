@@ -188,3 +188,45 @@ func TestFrames(t *testing.T) {
 		}
 	}
 }
+
+// What is set apart in instructions is an example, unless something there has a time: then it is what has happened.
+func TestInstructionsAreNoIncidents(t *testing.T) {
+	const message = "PLEG is not healthy: pleg was last seen active 3m2s ago; threshold is 3m0s"
+	const dated = "E1120 10:02:45.000001    2588 kubelet.go:1] x\n"
+	for _, c := range []struct {
+		name, text string
+		want       bool // the message is still there
+	}{
+		{"a runbook", "# Runbook: PLEG\n\n    " + message + "\n", false},
+		{"a table in a runbook", "How to read the log\n| `" + message + "` | look at containerd |\n", false},
+		{"a runbook with names to fill in", "Runbook: orphans\n" + message + "\nfind /var/lib/kubelet/pods/<uid>\n", false},
+		{"a page of a wiki", "draft for our wiki\n## NotReady\n> " + message + "\n", false},
+		{"a page that somebody quotes", "please review\n\n> ## NotReady\n>\n> `" + message + "`\n", false},
+		{"a runbook that was followed", "Runbook: PLEG\n\n    " + message + "\n" + dated, true},
+		{"a runbook that is mentioned", "the runbook says nothing of this:\n\n    " + message + "\n", true},
+		{"a pod of a wiki", "our wiki-0 pod hangs\n## what I see\n> " + message + "\n", true},
+		{"a wiki without sections", "see our wiki\n> " + message + "\n", true},
+		{"a prompt that somebody quotes", "please look\n> # journalctl -u kubelet\n> " + message + "\n", true},
+		{"words of a runbook", "Runbook: PLEG\n" + message + "\n", true},
+	} {
+		text := []byte(c.text)
+		if better := Clean(text); better != nil {
+			text = better
+		}
+		if got := strings.Contains(string(text), message); got != c.want {
+			t.Errorf("%s: %v, want %v:\n%s", c.name, got, c.want, text)
+		}
+	}
+}
+
+// What was cut off before the lines of a dump, and what kubectl escapes in an error, is undone.
+func TestDumpsAndAnswersWithinOtherLines(t *testing.T) {
+	dump := "kubelet[1490]: goroutine 355 [syscall, 2818 minutes]:\nkubelet[1490]: syscall.Syscall(0x1)\n"
+	if got, want := string(Clean([]byte(dump))), strings.ReplaceAll(dump, "kubelet[1490]: ", ""); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	answer := `Error from server (InternalError): an error on the server ("[+]ping ok\n[-]syncloop failed: reason withheld\nhealthz check failed") has prevented the request` + "\n"
+	if got := string(Clean([]byte(answer))); !strings.Contains(got, "\n[-]syncloop failed: reason withheld\n") {
+		t.Errorf("%q", got)
+	}
+}
