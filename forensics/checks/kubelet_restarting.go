@@ -27,6 +27,7 @@ its own ("command failed", "Failed to run kubelet", F lines), the kernel's OOM k
 - One restart by a signal is information: an update looks like this.
 - An end for any other reason is a warning. A kubelet that could not start is information once a later one has: its node became ready, its
   sync loop takes events, or systemctl shows it active.
+- A flag or a field that this version does not take is named, with what to correct.
 - Three or more ends in the log are critical if the last kubelet did not reach its sync loop: the kubelet does not finish
   starting. The last step of the start that was logged shows what comes next (cmd/kubelet/app/server.go,
   pkg/kubelet/kubelet.go, 1.10 to 1.36).

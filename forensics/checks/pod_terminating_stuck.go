@@ -38,8 +38,8 @@ or a CSI driver, a cgroup, or the API server and finalizers. The kubelet is not 
 A pod counts as stuck two and a half minutes after its last stage. While its containers are killed, the grace period is
 added. A repeated failure counts at once. Most stages are only logged at -v 3 or 4. If the log's verbosity may hide the
 next stage, and no failure was repeated up to the end of the log, the deletion is not judged. If the log does not show
-the grace period, none is assumed. A pod that ended by itself remains in the API server until it is deleted; it is not
-stuck.
+the grace period, none is assumed. In a short text, the request to delete a pod is not judged alone. A pod that ended by
+itself remains in the API server until it is deleted; it is not stuck.
 
 In an API dump, a pod of this node is stuck if its deletion timestamp passed more than a minute before the dump was
 saved. That timestamp includes the grace period. Finalizers are listed with what they wait for. Without finalizers, the
