@@ -38,3 +38,15 @@ func TestManifestsWithoutUID(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// The first pods of a verdict are seen at once, others are folded, and of many more the page says how many there are.
+func TestPodsOfAVerdict(t *testing.T) {
+	for n, want := range map[int][4]int{ // seen, folded, after those that are seen, left out
+		0: {0, 0, 0, 0}, 5: {5, 0, 0, 0}, 6: {6, 0, 0, 0}, 7: {6, 1, 1, 0}, 20: {6, 14, 14, 0}, 21: {6, 14, 15, 1}, 500: {6, 14, 494, 480},
+	} {
+		v := newVerdict(0, forensics.Diagnosis{Pods: make([]forensics.AffectedPod, n)}, Report{}, podNamesOf(Report{}), newPlaces())
+		if got := [4]int{len(v.Pods), len(v.PodsRest), v.PodsMore, v.PodsCut}; got != want {
+			t.Errorf("%d pods: %v, want %v", n, got, want)
+		}
+	}
+}
