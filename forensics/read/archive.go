@@ -89,7 +89,9 @@ func (x *expander) member(a *archive, m member, number int) bool {
 		}
 		return a.member(number)
 	}
-	return x.add(f)
+	room := x.add(f)
+	first = false // the archive goes on
+	return room
 }
 
 var errAgain = errors.New("standard input can be read only once")

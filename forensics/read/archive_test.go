@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -283,4 +284,59 @@ func random() string {
 		b[i] = byte(rng >> 24)
 	}
 	return string(b)
+}
+
+// Members of a compressed archive can be opened again, in any order; those of standard input only once.
+func TestMembersAreReadAgain(t *testing.T) {
+	inner := tarOf(t, packed{"deep.log", "deep"})
+	text := gzipOf(tarOf(t, packed{"a.log", "first"}, packed{"b.log", "second"}, packed{"inner.tar", inner}, packed{"c.log", strings.Repeat("third ", 100_000)}))
+	want := map[string]string{"all.tar.gz:a.log": "first", "all.tar.gz:b.log": "second", "all.tar.gz:inner.tar:deep.log": "deep", "all.tar.gz:c.log": strings.Repeat("third ", 100_000)}
+	files := map[string]read.File{}
+	var names []string
+	results := read.Each(t.Context(), []read.File{read.FSFile(fstest.MapFS{"all.tar.gz": {Data: []byte(text)}}, "all.tar.gz")}, func(_ context.Context, f read.File) {
+		files[f.Name] = f
+		if f.Name != "all.tar.gz:b.log" { // which is read later alone
+			content, err := f.Open()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if got, err := io.ReadAll(content); err != nil || string(got) != want[f.Name] {
+				t.Errorf("%s: %.20q %v", f.Name, got, err)
+			}
+			_ = content.Close()
+		}
+		names = append(names, f.Name)
+		if f.Stream {
+			t.Errorf("%s: can be read only once", f.Name)
+		}
+	})
+	if len(results) > 0 || len(files) != len(want) {
+		t.Fatalf("%v %v", names, results)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Concat(names, names[2:], names[:2], names[1:2], names[1:2]) {
+		content, err := files[name].Open()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, err := io.ReadAll(content)
+		if err != nil || string(got) != want[name] {
+			t.Errorf("%s: %.20q %v", name, got, err)
+		}
+		_ = content.Close()
+	}
+	once := read.FSFile(fstest.MapFS{"stdin": {Data: []byte(text)}}, "stdin")
+	once.Stream = true
+	read.Each(t.Context(), []read.File{once}, func(_ context.Context, f read.File) {
+		content, err := f.Open()
+		if err != nil || !f.Stream {
+			t.Errorf("%s: %v, stream: %v", f.Name, err, f.Stream)
+			return
+		}
+		_ = content.Close()
+		if _, err := f.Open(); err == nil {
+			t.Errorf("%s was opened again", f.Name)
+		}
+	})
 }
