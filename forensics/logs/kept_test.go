@@ -52,6 +52,11 @@ func TestKeptLogsTellTheSameStory(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
+	for room := 20 << 10; room < 400<<10; room += 20 << 10 { // of those for which there was none, the last ones may fit together
+		if diff := cmp.Diff(want, story(room, true, false)); diff != "" {
+			t.Errorf("far, room for %d bytes: %s", room, diff)
+		}
+	}
 	// What can be read once is told when there is no more room, in another order.
 	counts := func(list []Story) map[Kind]int64 {
 		n := map[Kind]int64{}

@@ -67,6 +67,8 @@ func TestText(t *testing.T) {
 		{"passwords", "passwords=abcde", "passwords=@"},
 		{"a short word in the plural", "creds=abcdE1 tail", "creds=@ tail"},
 		{"a longer word that begins like it", "credx=abcdE1 tail", "credx=abcdE1 tail"},
+		{"a URL with an empty password", "get https://admin:@10.0.0.5/x now", "get https://admin:@10.0.0.5/x now"},
+		{"a share with an empty password", "//admin%@filer/share", "//admin%@filer/share"},
 		{"sentence", "with token=abc123def.", "with token=@."},
 		{"list of options", "-o user=a,password=b1,c,vers=3", "-o user=a,password=@,vers=3"},
 		{"comma in a password", "password=b1,c", "password=@"},
