@@ -3,6 +3,7 @@ package read_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"strings"
@@ -151,3 +152,26 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 func (failing) Close() error               { return nil }
 func (failing) Size() int64                { return 0 }
 func (failing) ModTime() time.Time         { return time.Time{} }
+
+// Any of the objects that matter makes a dump, also where there are as many of one kind as of another.
+func TestAPIDumpOfFewObjects(t *testing.T) {
+	kinds := map[string]string{
+		"Pod": "v1", "Node": "v1", "PersistentVolumeClaim": "v1", "PersistentVolume": "v1", "ReplicaSet": "apps/v1",
+	}
+	object := func(kind string) string {
+		return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":"x","namespace":"y","uid":"1"},"spec":{"nodeName":"n"}}`, kinds[kind], kind)
+	}
+	for a := range kinds {
+		for b := range kinds {
+			text := `{"apiVersion":"v1","kind":"List","items":[` + object(a) + "," + object(b) + "]}"
+			if part, err := read.APIDump("dump", time.Time{}, strings.NewReader(text)); err != nil || part.Cluster == nil {
+				t.Errorf("%s and %s: %v, cluster: %v", a, b, err, part.Cluster)
+			}
+		}
+	}
+	for _, text := range []string{`{"apiVersion":"v1","kind":"List","items":[]}`, `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"x"}}]}`} {
+		if part, err := read.APIDump("dump", time.Time{}, strings.NewReader(text)); err == nil || part.Cluster != nil {
+			t.Errorf("%s: %v, cluster: %v", text, err, part.Cluster)
+		}
+	}
+}
