@@ -87,10 +87,8 @@ func namespaceText(model *forensics.Model, n forensics.NamespaceProcesses) strin
 	} else {
 		text += ", pid " + strings.Trim(fmt.Sprint(n.PIDs), "[]")
 	}
-	if len(n.Pods) > 0 {
-		for i, uid := range n.Pods {
-			text += map[bool]string{true: ", pod ", false: ", "}[i == 0] + podText(model, uid)
-		}
+	for i, uid := range n.Pods {
+		text += map[bool]string{true: ", pod ", false: ", "}[i == 0] + podText(model, uid)
 	}
 	if len(n.OpenedBy) > 0 {
 		text += ", open in pid " + strings.Trim(fmt.Sprint(n.OpenedBy), "[]")

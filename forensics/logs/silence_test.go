@@ -67,3 +67,20 @@ func TestKernelQuotesTheKubelet(t *testing.T) {
 		t.Errorf("only %d lines of the kubelet are known", quoted)
 	}
 }
+
+// How often a line comes is told by the distances between different moments: several programs' lines of one moment tell nothing.
+func TestCadence(t *testing.T) {
+	for want, seconds := range map[float64][]int{
+		0: {0, 2, 4},
+		2: {0, 0, 2, 2, 2, 4, 4, 6, 6, 6, 6},
+		3: {0, 3, 6, 7, 9, 12},
+	} {
+		var c cadence
+		for _, s := range seconds {
+			c.add(time.Unix(int64(s), 0))
+		}
+		if got := c.usual(); got != want {
+			t.Errorf("%v: %v, want %v", seconds, got, want)
+		}
+	}
+}
