@@ -8,7 +8,7 @@ import (
 
 // A mount namespace is told by who is in it: its processes and their pods, or who else keeps it.
 func TestNamespaceText(t *testing.T) {
-	model := Report{}.joined()
+	model := new(Report).joined()
 	for want, n := range map[string]forensics.NamespaceProcesses{
 		"2 processes (sh, sleep), pid 7 9":         {Processes: 2, PIDs: []int{7, 9}, Commands: []string{"sh", "sleep"}},
 		"1 process (sh), pid 7, pod u1":            {Processes: 1, PIDs: []int{7}, Commands: []string{"sh"}, Pods: []string{"u1"}},
