@@ -1,7 +1,9 @@
 package read
 
 import (
+	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 )
 
@@ -37,6 +39,18 @@ func TestShownDate(t *testing.T) {
 	} {
 		if got := shownDate([]byte(c.text), saved); !got.Equal(c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// A file of blanks is empty; one that has only blanks where it is recognised is not, and says nothing else of itself.
+func TestBlanksAreNoEmptyFile(t *testing.T) {
+	for text, empty := range map[string]bool{
+		"": true, "\n \n": true, strings.Repeat("\n", headSize-1): true, strings.Repeat("\n", headSize) + "I1120 10:02:45.000001    2588 a.go:1] x\n": false,
+	} {
+		_, results := Files(t.Context(), Options{}, FSFile(fstest.MapFS{"blank": {Data: []byte(text)}}, "blank"))
+		if len(results) != 1 || (results[0].Err != nil && results[0].Err.Error() == "the file is empty") != empty {
+			t.Errorf("%d bytes: %+v", len(text), results)
 		}
 	}
 }

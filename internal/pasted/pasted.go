@@ -82,8 +82,9 @@ var (
 func dropManual(lines []string) bool {
 	first := slices.IndexFunc(lines, func(line string) bool { return strings.TrimSpace(line) != "" })
 	switch {
-	case first < 0 || !manual.MatchString(lines[first]) && !slices.ContainsFunc(lines, quotedPage.MatchString) &&
-		!(aboutWiki.MatchString(lines[first]) && slices.ContainsFunc(lines, section.MatchString)):
+	case first < 0:
+		return false
+	case !manual.MatchString(lines[first]) && !slices.ContainsFunc(lines, quotedPage.MatchString) && !isWikiPage(lines[first:]):
 		return false
 	case slices.ContainsFunc(lines, placeholder.MatchString):
 		clear(lines[first+1:])
@@ -97,6 +98,11 @@ func dropManual(lines []string) bool {
 		}
 	}
 	return true
+}
+
+// isWikiPage says whether the first line is about a wiki, and what follows is in sections.
+func isWikiPage(lines []string) bool {
+	return aboutWiki.MatchString(lines[0]) && slices.ContainsFunc(lines, section.MatchString)
 }
 
 // machineWritten says that the first lines are in order and as programs write them, so that the others need no look.
