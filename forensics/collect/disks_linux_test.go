@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,7 +20,7 @@ import (
 	runtimeslive "github.com/nodeforensics/nodeforensics/forensics/runtimes/live"
 	"github.com/nodeforensics/nodeforensics/internal/testfuse"
 	"github.com/nodeforensics/nodeforensics/internal/testvm"
-	"github.com/nodeforensics/nodeforensics/internal/v1"
+	v1 "github.com/nodeforensics/nodeforensics/internal/v1"
 )
 
 func TestMain(m *testing.M) {
@@ -120,6 +121,25 @@ func TestADiskWithAServerIsNotWalked(t *testing.T) {
 	}
 	if _, ok := e.Disks.Index().UsageOf(fuse.Device()); ok || !strings.Contains(e.Disks.NotWalked, "is a remote file system") {
 		t.Errorf("usage %+v, not walked %q", e.Disks.Usage, e.Disks.NotWalked)
+	}
+}
+
+// TestDisksFarFromThresholdsAreNotWalked: to count what fills a disk takes long, and only one that is nearly full is worth it, unless that is
+// asked for.
+func TestDisksFarFromThresholdsAreNotWalked(t *testing.T) {
+	dir := t.TempDir()
+	e := measured(t, dir, nil, Options{})
+	index, far := e.Disks.Index(), 0
+	for _, f := range e.Disks.FileSystems {
+		if !index.IsNear(f.Device) {
+			far++
+		}
+	}
+	if says := strings.Contains(e.Disks.NotWalked, "no eviction threshold is near"); says != (far > 0) || len(e.Disks.FileSystems) == 0 {
+		t.Errorf("%d of %d file systems are far from thresholds, not walked: %q", far, len(e.Disks.FileSystems), e.Disks.NotWalked)
+	}
+	if e := measured(t, dir, nil, Options{DiskUsage: time.Second}); strings.Contains(e.Disks.NotWalked, "no eviction threshold is near") {
+		t.Errorf("asked for, not walked: %q", e.Disks.NotWalked)
 	}
 }
 

@@ -361,6 +361,7 @@ func TestFindUnreadSettings(t *testing.T) {
 		"and cannot be read":               {files: unit("-/k.env"), more: map[string]string{"/k.env": "FIFO"}, want: []string{"/k.env"}},
 		"variables that have to be there":  {files: unit("/k.env"), want: []string{"/k.env"}},
 		"a drop-in of the unit":            {files: unit("-/k.env"), more: map[string]string{"/etc/systemd/system/kubelet.service.d/1.conf": "FIFO"}, want: []string{"/etc/systemd/system/kubelet.service.d/1.conf"}},
+		"the unit's drop-ins are a file":   {files: unit("-/k.env"), more: map[string]string{"/etc/systemd/system/kubelet.service.d": "x"}, want: []string{"/etc/systemd/system/kubelet.service.d"}},
 		"k3s without a configuration":      {candidate: k3s()},
 		"k3s with a broken one":            {candidate: k3s(), files: map[string]string{"/etc/rancher/k3s/config.yaml": "a: [\n"}, want: []string{"/etc/rancher/k3s/config.yaml"}},
 		"k3s with one that is not there":   {candidate: k3s("--config=/k.yaml"), want: []string{"/k.yaml"}},
