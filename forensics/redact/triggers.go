@@ -19,7 +19,7 @@ func (f *finding) shortAssignment(from, to int) {
 
 func endsWord(s string, _, to int) bool {
 	c := at(s, to)
-	return !isLower(c) || c == 's' && !isLetter(at(s, to+1)) || isUpper(s[to-1])
+	return !isLower(c) || isUpper(s[to-1])
 }
 
 // triggers are all that is looked for in text.
