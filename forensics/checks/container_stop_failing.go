@@ -87,9 +87,9 @@ func byHungTask(p *forensics.Pass, f *forensics.Finding, i incident.Incident) {
 		name, _, _ := strings.Cut(task.Events[0].Process, " (")
 		before, after := logview.Between(task.Last, i.First), logview.Between(i.Last, task.First)
 		distant := task.Last == nil && !logview.Written(p) || i.Last == nil || before > near || after > near
-		if _, runs := cri.OfProcess(name); runs && !distant && task.Grave() { // the runtime itself
+		if _, runs := cri.OfProcess(name); runs && !distant && task.Grave() { // the runtime itself, or what has its name
 			f.Because = append(f.Because, task.Subject)
-			f.Confidence, f.ConfidenceWhy = forensics.Likely, "the kernel reports the runtime as hung"
+			f.Confidence, f.ConfidenceWhy = forensics.Possible, "the kernel reports a task with the name of the runtime as hung; a process of a pod can have that name"
 			return
 		}
 		distant = distant || task.Last == nil

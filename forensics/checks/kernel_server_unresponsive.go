@@ -85,15 +85,16 @@ func lostServers(p *forensics.Pass) []incident.Incident {
 func byLostServer(p *forensics.Pass, f *forensics.Finding, list []stall.Goroutine) {
 	lost := slices.DeleteFunc(slices.Clone(lostServers(p)), func(i incident.Incident) bool { return !i.Grave() })
 	for _, t := range list {
-		if t.Thread == nil && t.Wait.Kind == stall.WaitFile && len(p.Evidence.Mounts.Mounts) == 0 && len(lost) == 1 {
-			f.Because = findings.Union(slices.DeleteFunc(f.Because, func(e forensics.Entity) bool { return e == t.Entity() }), []forensics.Entity{lost[0].Subject})
-			f.Confidence, f.ConfidenceWhy = forensics.Possible, "the kernel logs that one server does not respond, and no text shows on which mount the call is"
+		var server forensics.Entity
+		confidence, why := forensics.Likely, "the length of the path fits no other mount, and the kernel logs that its server does not respond"
+		if m, ok := t.OnlyMount(p); ok {
+			server = forensics.Entity{Kind: forensics.KindSuperblock, ID: m.Device}
+		} else if t.Thread == nil && t.Wait.Kind == stall.WaitFile && len(p.Evidence.Mounts.Mounts) == 0 && len(lost) == 1 {
+			server, confidence, why = lost[0].Subject, forensics.Possible, "the kernel logs that one server does not respond, and it is not known on which mount the call is"
 		}
-		m, ok := t.OnlyMount(p)
-		server := forensics.Entity{Kind: forensics.KindSuperblock, ID: m.Device}
-		if ok && slices.ContainsFunc(lost, func(i incident.Incident) bool { return i.Subject == server }) {
+		if slices.ContainsFunc(lost, func(i incident.Incident) bool { return i.Subject == server }) {
 			f.Because = findings.Union(slices.DeleteFunc(f.Because, func(e forensics.Entity) bool { return e == t.Entity() }), []forensics.Entity{server})
-			f.Confidence, f.ConfidenceWhy = forensics.Likely, "the length of the path fits no other mount, and the kernel logs that its server does not respond"
+			f.Confidence, f.ConfidenceWhy = confidence, why
 		}
 	}
 }

@@ -135,7 +135,7 @@ func plain(s string) string { return string(octal.Unescape([]byte(s))) }
 func (r *mountReader) heading(text string) {
 	words := strings.Fields(text)
 	switch {
-	case len(words) > 1 && slices.Contains(words, "TARGET") && !strings.ContainsAny(text, "abcdefgh"):
+	case len(words) > 1 && slices.Contains(words, "TARGET") && text == strings.ToUpper(text):
 		r.columns = words
 	case text != "" && r.columns != nil && !strings.ContainsAny(text, "├└│"):
 		r.columns = nil

@@ -81,15 +81,16 @@ var (
 // what is set apart is one, and only if nothing has a time.
 func dropManual(lines []string) bool {
 	first := slices.IndexFunc(lines, func(line string) bool { return strings.TrimSpace(line) != "" })
+	if first < 0 {
+		return false
+	}
+	instructions := manual.MatchString(lines[first])
 	switch {
-	case first < 0:
-		return false
-	case !manual.MatchString(lines[first]) && !slices.ContainsFunc(lines, quotedPage.MatchString) && !isWikiPage(lines[first:]):
-		return false
-	case slices.ContainsFunc(lines, placeholder.MatchString):
+	case instructions && slices.ContainsFunc(lines, placeholder.MatchString):
 		clear(lines[first+1:])
 		return true
-	case slices.ContainsFunc(lines, func(line string) bool { return begins(strings.TrimLeft(line, "> \t`")) }):
+	case !instructions && !slices.ContainsFunc(lines, quotedPage.MatchString) && !isWikiPage(lines[first:]),
+		slices.ContainsFunc(lines, func(line string) bool { return begins(strings.TrimLeft(line, "> \t`")) }):
 		return false
 	}
 	for i, line := range lines[first+1:] {

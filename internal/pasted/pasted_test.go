@@ -202,6 +202,7 @@ func TestInstructionsAreNoIncidents(t *testing.T) {
 		{"a runbook with names to fill in", "Runbook: orphans\n" + message + "\nfind /var/lib/kubelet/pods/<uid>\n", false},
 		{"a page of a wiki", "draft for our wiki\n## NotReady\n> " + message + "\n", false},
 		{"a page that somebody quotes", "please review\n\n> ## NotReady\n>\n> `" + message + "`\n", false},
+		{"a quoted page beside a log, and a name to fill in", "> ## NotReady\n\n    " + message + "\nkubectl describe node <node>\n" + dated, true},
 		{"a runbook that was followed", "Runbook: PLEG\n\n    " + message + "\n" + dated, true},
 		{"a runbook that is mentioned", "the runbook says nothing of this:\n\n    " + message + "\n", true},
 		{"a pod of a wiki", "our wiki-0 pod hangs\n## what I see\n> " + message + "\n", true},
