@@ -1,0 +1,69 @@
+package pasted
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
+)
+
+var (
+	testBegins = pattern.New(`^[> \t]*=== (?:RUN|CONT|NAME) +\S`)
+	testEnds   = pattern.New(`^[> \t]*(?:--- (?:PASS|FAIL|SKIP): \S|(?:PASS|FAIL)\r?$|(?:ok|FAIL)[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\)))`)
+)
+
+// dropTests empties what tests print, from the line with which "go test" begins the first one to its last verdict: the errors there are
+// what the tests are about. A test without a verdict may be no test.
+func dropTests(lines []string) bool {
+	first, last := slices.IndexFunc(lines, testBegins.MatchString), -1
+	for i := max(first, 0); first >= 0 && i < len(lines); i++ {
+		if testEnds.MatchString(lines[i]) {
+			last = i
+		}
+	}
+	if last <= first {
+		return false
+	}
+	clear(lines[first : last+1])
+	return true
+}
+
+var (
+	// manual is the heading of instructions, and placeholder what stands there for a name.
+	manual      = pattern.New(`(?i)^[#*=> \t]*(?:runbook|playbook|how[ -]?to|sop|troubleshooting guide|knowledge base|kb[ -]?\d+)\b`)
+	aboutWiki   = pattern.New(`(?i)(?:^|[^\w/.-])wiki(?:[^\w/.-]|$)`)
+	section     = pattern.New(`^#{2,4} `)
+	quotedPage  = pattern.New(`^> ?#{2,4} `)
+	placeholder = pattern.New(`<(?i:pod[ _-]?)?(?i:uid|pv|pvc|node|name|namespace|path|volume|pod|id|host|ip|mountpoint|device)(?i:[ _-](?:name|id|uid))?>`)
+	// example is a line that is set apart from the words around it.
+	example = pattern.New("^(?:[ \t]*[>|]|    |\t)|`")
+)
+
+// dropManual empties instructions for others, but for their heading: their messages are examples. Where they have no names to be filled in, only
+// what is set apart is one, and only if nothing has a time.
+func dropManual(lines []string) bool {
+	first := slices.IndexFunc(lines, func(line string) bool { return strings.TrimSpace(line) != "" })
+	if first < 0 {
+		return false
+	}
+	instructions := manual.MatchString(lines[first])
+	switch {
+	case instructions && slices.ContainsFunc(lines, placeholder.MatchString):
+		clear(lines[first+1:])
+		return true
+	case !instructions && !slices.ContainsFunc(lines, quotedPage.MatchString) && !isWikiPage(lines[first:]),
+		slices.ContainsFunc(lines, func(line string) bool { return begins(strings.TrimLeft(line, "> \t`")) }):
+		return false
+	}
+	for i, line := range lines[first+1:] {
+		if example.MatchString(line) {
+			lines[first+1+i] = ""
+		}
+	}
+	return true
+}
+
+// isWikiPage says whether the first line is about a wiki, and what follows is in sections.
+func isWikiPage(lines []string) bool {
+	return aboutWiki.MatchString(lines[0]) && slices.ContainsFunc(lines, section.MatchString)
+}
