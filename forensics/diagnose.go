@@ -40,10 +40,28 @@ func diagnose(m *Model, findings []Finding) []Diagnosis {
 		}
 	}
 	sorting.Stable(diagnoses, func(a, b Diagnosis) int {
-		return cmp.Or(cmp.Compare(b.Severity.Rank(), a.Severity.Rank()), cmp.Compare(len(b.Chain), len(a.Chain)),
+		return cmp.Or(cmp.Compare(b.Severity.Rank(), a.Severity.Rank()), cmp.Compare(g.depth(b), g.depth(a)), cmp.Compare(len(b.Chain), len(a.Chain)),
 			cmp.Compare(len(b.Findings), len(a.Findings)), compareEntities(a.Root, b.Root))
 	})
 	return diagnoses
+}
+
+// depth is how much of a node stands on the root of a diagnosis: of troubles that nothing links, the deeper one is more often the cause of the
+// other. What the kernel does to a pod is deep, a thread that only may be blocked is not.
+func (g *graph) depth(d Diagnosis) int {
+	switch d.Root.Kind {
+	case KindThread:
+		if d.Confidence == Possible {
+			return 0
+		}
+	case KindPod, KindContainer, KindVolume, KindClaim:
+		if !strings.HasPrefix(g.findings[d.Findings[0]].ID, "kernel-") {
+			return 0
+		}
+	case KindSubsystem, KindKubelet, KindRuntime, KindController, KindGoroutine, kindNode, kindCertificate:
+		return 1
+	}
+	return 2
 }
 
 func (g *graph) diagnosis(root Entity, also []Entity, members []int) Diagnosis {

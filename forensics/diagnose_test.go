@@ -209,6 +209,43 @@ func TestDiagnosesAreOrderedWorstFirst(t *testing.T) {
 	}
 }
 
+// TestDeeperTroublesComeFirst has what nothing links: of one severity, the trouble on which more of the node stands comes first, however long the other
+// chains are.
+func TestDeeperTroublesComeFirst(t *testing.T) {
+	unsure := because("warning", "thread 7/7")
+	unsure.Confidence = forensics.Possible
+	var got []string
+	for _, d := range diagnosed(forensics.NewEvidence(),
+		because("warning", "pod p", "volume v"), because("warning", "container c"), unsure,
+		because("warning", "subsystem pleg", "runtime r"), because("warning", "limit inotify"),
+		because("warning", "superblock 0:46"), because("warning", "path /x"),
+		because("critical", "pod worse"),
+	) {
+		got = append(got, outline(d))
+	}
+	want := []string{
+		"critical: pod worse", "warning: limit inotify", "warning: path /x", "warning: superblock 0:46", "warning: runtime r < subsystem pleg",
+		"warning: volume v < pod p", "warning: container c", "warning: thread 7/7",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTheKernelsVerdictOnAPodIsDeep has a pod that the kernel has killed before a mount, which has lost the server that was in it.
+func TestTheKernelsVerdictOnAPodIsDeep(t *testing.T) {
+	e := forensics.NewEvidence()
+	e.Cover(forensics.Source{Source: forensics.SourceMounts, Status: forensics.SourceRead})
+	for id, want := range map[string]string{"kernel-oom": "pod p", "pod-stuck": "superblock 0:46"} {
+		list := forensics.Analyze(&e, []forensics.Check{
+			report("mount-lost", because("warning", "superblock 0:46")), report(id, because("warning", "pod p")),
+		}).Diagnoses
+		if got := string(list[0].Root.Kind) + " " + list[0].Root.ID; len(list) != 2 || got != want {
+			t.Errorf("%s: first %s of %d, want %s", id, got, len(list), want)
+		}
+	}
+}
+
 func TestADiagnosisSumsUpItsFindings(t *testing.T) {
 	early, late := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	step := func(instruction string) forensics.Remedy {

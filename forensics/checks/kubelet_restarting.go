@@ -28,16 +28,22 @@ its own ("command failed", "Failed to run kubelet", F lines), the kernel's OOM k
 - An end for any other reason is a warning. A kubelet that could not start is information once a later one has: its node became ready, its
   sync loop takes events, or systemctl shows it active.
 - A flag or a field that this version does not take is named, with what to correct.
-- Three or more ends in the log are critical if the last kubelet did not reach its sync loop: the kubelet does not finish
+- Three or more ends, in the log or by systemd's count, are critical if the last kubelet did not reach its sync loop: the kubelet does not finish
   starting. The last step of the start that was logged shows what comes next (cmd/kubelet/app/server.go,
   pkg/kubelet/kubelet.go, 1.10 to 1.36).
 
-Evidence: lines of the kubelet and of systemd. Where neither gives a reason for an end, the reason is unknown, and only
+- Where systemd alone tells, its own count of restarts is reported, unless a kubelet is shown to run since.
+
+Evidence: lines of the kubelet and of systemd, NRestarts of systemctl(1). Where neither gives a reason for an end, the reason is unknown, and only
 another process id or another start shows the end. Restarts before the log began are not seen.`,
 	Severity: forensics.Critical,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
 		lives := logview.Story(p).Lives
+		if e, n := restarts(p); len(lives) == 0 && n >= manyEnds {
+			p.Report(countedFinding(p, e, n))
+			return
+		}
 		if !logview.SawKubelet(p) || len(lives) == 0 {
 			return
 		}
@@ -56,6 +62,44 @@ another process id or another start shows the end. Restarts before the log began
 // manyEnds is how many ends in one log are more than an operator at work.
 const manyEnds = 3
 
+// restarts are the last line of systemd that counts restarts of the kubelet, and its count: 0 where there is none, or a kubelet has started since.
+func restarts(p *forensics.Pass) (last logs.Event, n int64) {
+	for _, e := range logview.Events(p, "kubelet-starting") {
+		if e.Number > 0 {
+			last, n = e, int64(e.Number)
+		}
+	}
+	if n > 0 && logview.StartedSince(p, last.Last, last.Quotes...) {
+		n = 0
+	}
+	return last, n
+}
+
+// countedFinding is of a kubelet of which only systemd tells.
+func countedFinding(p *forensics.Pass, counter logs.Event, n int64) forensics.Finding {
+	f := forensics.Finding{
+		Severity: forensics.Warning, Subject: p.Model.KubeletEntity(), Confidence: forensics.Likely,
+		Title:         fmt.Sprintf("kubelet cannot finish starting: systemd has started it %s", findings.Times(n)),
+		ConfidenceWhy: "systemd counts its restarts; the kubelet's own lines were not read",
+		Refs:          logview.Refs(counter.Quotes...),
+		Remedies:      []forensics.Remedy{lookAtEnds()},
+	}
+	if exits := logview.Events(p, "kubelet-exited"); len(exits) > 0 {
+		last := exits[len(exits)-1]
+		f.Detail = findings.Sentences(fmt.Sprintf("The last time it ended with status %s.", last.Code), logview.AsOf(p))
+		f.Refs = append(f.Refs, logview.Refs(last.Quotes...)...)
+	}
+	return f
+}
+
+// lookAtEnds shows the kubelet's last lines.
+func lookAtEnds() forensics.Remedy {
+	return forensics.Remedy{
+		Action: remedy.ActionLook, Command: []string{"journalctl", "-u", "kubelet", "-n", "200", "--no-pager"},
+		Why: "the last error before an end says more about the cause than the end itself", Risk: "none: read-only",
+	}
+}
+
 func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensics.Finding {
 	lasts := slices.DeleteFunc(slices.Clone(over), func(l logs.Life) bool { return startedSince(p, l) })
 	bad := slices.DeleteFunc(slices.Clone(lasts), func(l logs.Life) bool { return l.End == logs.EndSignal || l.End == logs.EndUnknown || l.End == "" })
@@ -68,10 +112,14 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 	if !through(last) {
 		waits, starts = startWaits(p, last)
 	}
+	times, by := int64(len(over)), "within the log"
+	if _, n := restarts(p); n > times {
+		times, by = n, "by systemd's count"
+	}
 	switch {
-	case len(over) >= manyEnds && len(bad) > 0 && starts && !logview.Stale(p):
+	case times >= manyEnds && len(bad) > 0 && starts && !logview.Stale(p):
 		f.Severity = forensics.Critical
-		f.Title = fmt.Sprintf("kubelet cannot finish starting: it has ended %s within the log", findings.Times(int64(len(over))))
+		f.Title = fmt.Sprintf("kubelet cannot finish starting: it has ended %s %s", findings.Times(times), by)
 	case len(bad) > 0, len(lasts) >= manyEnds:
 		f.Severity = forensics.Warning
 	}
@@ -101,10 +149,7 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 		f.Because = append(f.Because, stall.SyncLoopEntity)
 	}
 	if f.Severity != forensics.Info {
-		f.Remedies = []forensics.Remedy{{
-			Action: remedy.ActionLook, Command: []string{"journalctl", "-u", "kubelet", "-n", "200", "--no-pager"},
-			Why: "the last error before an end says more about the cause than the end itself", Risk: "none: read-only",
-		}}
+		f.Remedies = []forensics.Remedy{lookAtEnds()}
 	}
 	if f.Severity != forensics.Info && refused != "" {
 		f.Remedies = append(f.Remedies, forensics.Remedy{

@@ -4,10 +4,20 @@ import (
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
 
 var _ = scenariosOf("kubelet-restarting", kubeletRestartingInLogs())
+
+// systemdCounts is systemd's count of the kubelet's restarts, and with it how the last run ended.
+func systemdCounts(n float64) func(testing.TB, *forensics.Evidence) {
+	restart := event("kubelet-starting", 1, "10:11:00", "10:11:00", logs.Subject{Reason: "kubelet.service: Scheduled restart job"})
+	restart.Number, restart.Max = n, n
+	return tells(event("kubelet-exited", 3, "10:10:00", "10:10:50", logs.Subject{Code: "1/FAILURE"}), restart)
+}
+
+func noKubelet(_ testing.TB, e *forensics.Evidence) { e.Logs.Lives, e.Logs.Loop = nil, nil }
 
 func kubeletRestartingInLogs() []scenario {
 	clean, unjudged := forensics.OutcomeClean, forensics.OutcomeNotChecked
@@ -40,6 +50,22 @@ func kubeletRestartingInLogs() []scenario {
 			want: []string{"warning kubelet 9825"}, says: "by systemd's watchdog",
 		},
 		{name: "one life", base: wellNode, outcome: clean},
-		{name: "no log of a kubelet", base: wellNode, change: func(_ testing.TB, e *forensics.Evidence) { e.Logs.Lives, e.Logs.Loop = nil, nil }, outcome: unjudged},
+		{name: "no log of a kubelet", base: wellNode, change: noKubelet, outcome: unjudged},
+		{
+			name: "only systemd tells", base: wellNode, change: both(noKubelet, systemdCounts(3)),
+			want: []string{"warning kubelet 9825"}, says: "systemd has started it 3 times",
+		},
+		{name: "systemd has started it twice", base: wellNode, change: both(noKubelet, systemdCounts(2)), outcome: unjudged},
+		{
+			name: "it runs since", base: wellNode, change: both(noKubelet, systemdCounts(611), tells(event("node-ready", 1, "10:12:00", "10:12:00", logs.Subject{}))), outcome: unjudged,
+		},
+		{
+			name: "the log has one end of many", base: wellNode, change: both(lives(life(100, "10:10:00", "10:10:50", "fatal", "runtime")), systemdCounts(611)),
+			want: []string{"critical kubelet 9825"}, says: "it has ended 611 times by systemd's count",
+		},
+		{
+			name: "the log has one end of two", base: wellNode, change: both(lives(life(100, "10:10:00", "10:10:50", "fatal", "runtime")), systemdCounts(2)),
+			want: []string{"warning kubelet 9825"}, says: "within the log",
+		},
 	}
 }

@@ -27,8 +27,7 @@ var silent = map[string]string{
 	"pod-forgotten": "stage", "pod-removed-from-api": "stage", "pod-status-final": "stage", "pod-sync-cancelled": "stage", "pod-teardown": "stage",
 	"pod-terminated-sync": "stage", "pod-terminating": "stage", "pod-volume-paths-clean": "stage", "pod-volumes-unmounted": "stage",
 	// The runs of the kubelet: Story.Lives has them, and kubelet-restarting reports how they end.
-	"kubelet-exited": "run", "kubelet-panic": "run", "kubelet-signal": "run", "kubelet-stage": "run", "kubelet-starting": "run",
-	"kubelet-stopping": "run", "kubelet-verbosity": "run", "kubelet-version": "run", "kubelet-watchdog": "run", "watchdog-withheld": "run",
+	"kubelet-panic": "run", "kubelet-signal": "run", "kubelet-stage": "run", "kubelet-stopping": "run", "kubelet-verbosity": "run", "kubelet-version": "run", "kubelet-watchdog": "run", "watchdog-withheld": "run",
 	// The sync loop: Story.Loop has its silence, and kubelet-syncloop-stalled reports it.
 	"syncloop-add": "loop", "syncloop-housekeeping": "loop", "syncloop-housekeeping-end": "loop", "syncloop-not-ready": "loop",
 	"syncloop-pleg": "loop", "syncloop-probe": "loop", "syncloop-remove": "loop", "syncloop-restore": "loop",

@@ -20,7 +20,7 @@ var nodeNotReady = forensics.Check{
 	Title: "The node is NotReady, by its kubelet",
 	Doc: `"Node became not ready", with the reason of the condition: the runtime, PLEG, the network plugin. The kubelet logs it once, and an event
 NodeReady when it ends. The reason is the cause; a runtime, PLEG or network that other checks report is linked. In the first minute of a
-kubelet it is normal and left out. A node that is NotReady since its kubelet does not report at all leaves no such line.`,
+kubelet it is normal and left out; while the node is being shut down, for half an hour, it is information. A node that is NotReady since its kubelet does not report at all leaves no such line.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -41,13 +41,22 @@ kubelet it is normal and left out. A node that is NotReady since its kubelet doe
 			}
 			f := i.Finding(p, name+" has been NotReady", name+" was NotReady")
 			because(p, &f, i.Events[len(i.Events)-1])
-			if i.Grave() {
+			switch {
+			case shutsDown(p, i):
+				f.Severity = forensics.Info
+			case i.Grave():
 				f.Detail = findings.Sentences(f.Detail, "The log shows no later NodeReady; a kubelet below -v 2 does not log that.")
 				f.Remedies = []forensics.Remedy{incident.Look("shows the conditions of the node as the API server has them", "kubectl", "describe", "node", argument)}
 			}
 			p.Report(f)
 		}
 	},
+}
+
+// shutsDown says whether a node is NotReady because it is being shut down, which ends soon.
+func shutsDown(p *forensics.Pass, i incident.Incident) bool {
+	const soon = 30 * 60 // seconds; hung units take as long
+	return i.Events[len(i.Events)-1].Reason == "node is shutting down" && logview.Between(i.First, logview.KubeletEnd(p)) < soon
 }
 
 // nodeOf is the node of a message; the one whose log it is where it names none.

@@ -55,12 +55,17 @@ kill -9 and deleting the pod with --force do not help. The process ends only aft
 
 func reportSavedUnkillable(p *forensics.Pass) {
 	frozen := slices.ContainsFunc(p.Evidence.Cgroups, func(g runtimes.PodCgroup) bool { return killedInFreezer(p, g) })
+	dying := map[forensics.Entity]bool{}
 	for _, t := range p.Evidence.Threads {
-		if !stall.UnkillableByText(t) || frozen && t.Wait.Kind == procs.WaitFreezer { // which container-unkillable reports
+		if !stall.UnkillableByText(t) || t.Dying && dying[stall.SavedSubject(t)] || frozen && t.Wait.Kind == procs.WaitFreezer { // which container-unkillable reports
 			continue
 		}
 		subject := stall.SavedSubject(t)
-		name := findings.Capital(savedName(t))
+		dying[subject] = dying[subject] || t.Dying
+		name := savedName(t)
+		if t.PID == 0 {
+			name = findings.Capital(name)
+		}
 		f := forensics.Finding{
 			Severity: forensics.Warning, Subject: subject, Confidence: forensics.Likely, Effect: name + " cannot be killed",
 			Title:         headline.Fit(name + " cannot be killed: its cgroup is frozen"),

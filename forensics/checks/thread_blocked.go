@@ -82,7 +82,10 @@ reported as likely, and other waits if three threads have them. Tasks that the k
 
 // reportCutStacks reports what a cut dump alone shows.
 func reportCutStacks(p *forensics.Pass) {
-	list := stall.CutStacks(p)
+	starts := cutStarts(p) // which another check reports
+	list := slices.DeleteFunc(stall.CutStacks(p), func(t stall.Goroutine) bool {
+		return slices.ContainsFunc(starts, func(s stall.Goroutine) bool { return s.Entity() == t.Entity() })
+	})
 	if len(list) == 0 {
 		return
 	}

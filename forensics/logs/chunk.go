@@ -10,6 +10,9 @@ const (
 	chunkSize = 256 << 10
 	// sampleEvery is the distance of lines that are looked at whatever they hold.
 	sampleEvery = 32 << 10
+	// A chunk of smallChunk at most is what somebody has pasted, or the end of a log: there the distance is smallSample.
+	smallChunk  = 64 << 10
+	smallSample = 1 << 10
 	// maxJoined bounds the lines of one message.
 	maxJoined = 64
 )
@@ -182,16 +185,30 @@ func (s *scanner) take(head, tail int, sampled bool) {
 func (s *scanner) samples(until int) {
 	if s.sampled == 0 && s.at == 0 && until > 0 {
 		s.sample(0, until)
-		s.sampled = sampleEvery
-	}
-	for s.sampled < until {
-		if s.sampled >= s.at {
-			s.sample(s.lineEnd(s.sampled), until)
-		}
-		s.sampled += sampleEvery
+		s.sampled = s.every()
 	}
 	if until == len(s.text) && until > s.at {
-		s.sample(s.lastTimed(until), until)
+		last := s.lastTimed(until)
+		s.between(last, until)
+		s.sample(last, until)
+	}
+	s.between(until, until)
+}
+
+// every is the distance of the lines that are looked at whatever they hold.
+func (s *scanner) every() int {
+	if len(s.text) <= smallChunk {
+		return smallSample
+	}
+	return sampleEvery
+}
+
+// between looks at the lines at which that distance ends, up to one.
+func (s *scanner) between(to, until int) {
+	for ; s.sampled < to; s.sampled += s.every() {
+		if s.sampled >= s.at && s.lineEnd(s.sampled) < to {
+			s.sample(s.lineEnd(s.sampled), until)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
@@ -104,13 +105,19 @@ func unitExited(e *entry, o *occurrence) bool {
 // otherUnits are units that hold a kubelet under another name.
 var otherUnits = []string{"k3s", "rke2-server", "rke2-agent", "kubelite", "k0s", "hyperkube", "kubelet", "origin-node", "atomic-openshift-node"}
 
-func otherUnitExited(e *entry, o *occurrence) bool {
-	for _, u := range otherUnits {
-		if strings.Contains(firstWord(e.Message), u) {
-			return unitExited(e, o)
-		}
-	}
-	return false
+func otherUnitExited(e *entry, o *occurrence) bool { return holdsKubelet(e) && unitExited(e, o) }
+
+// holdsKubelet says whether a message begins with a unit that holds a kubelet.
+func holdsKubelet(e *entry) bool {
+	unit := firstWord(e.Message)
+	return slices.ContainsFunc(otherUnits, func(u string) bool { return strings.Contains(unit, u) })
+}
+
+// unitRestarts reads "kubelet.service: Scheduled restart job, restart counter is at 12.", NRestarts of systemctl(1). The number is the counter.
+func unitRestarts(e *entry, o *occurrence) bool {
+	o.Subject = Subject{Reason: cut(e.Message, maxReason)}
+	o.Number = number(word(e.Message, "counter is at ", ". "))
+	return holdsKubelet(e)
 }
 
 // unitStopping is systemd's word alone.

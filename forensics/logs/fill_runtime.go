@@ -157,6 +157,7 @@ func dockerCLI(e *entry, o *occurrence) bool {
 	for _, before := range []string{"filesystem for ", "ontainer: ", "ontainer "} {
 		if id := strings.Trim(word(text, before, " :,"), `"`); len(id) >= 12 {
 			o.Container = cut(id, maxName)
+			reservedFor(id, o) // if somebody has given its name: that has the same form
 			break
 		}
 	}

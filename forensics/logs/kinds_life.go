@@ -92,7 +92,8 @@ func lifeMessages() []message {
 			rules: []rule{
 				{start: "Started kubelet: ", fill: wholeMessage},
 				{start: "Started kubelet.service", fill: wholeMessage},
-				{start: "kubelet.service: ", has: "Scheduled restart job", fill: wholeMessage},
+				{has: ".service: Scheduled restart job", fill: unitRestarts},
+				{event: "KubeletRestarts", fill: unitRestarts},
 			},
 		},
 		{

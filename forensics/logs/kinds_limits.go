@@ -130,6 +130,7 @@ func limitMessages() []message {
 			kind: kindThinPoolLow, lane: LaneDisk, words: "thin pool of the runtime has too few free blocks", deep: true,
 			rules: []rule{
 				{start: "devmapper: Thin Pool has ", has: "which is less than minimum required", fill: trouble},
+				{start: "Error response from daemon: devmapper: Thin Pool has ", has: "which is less than minimum required", fill: trouble},
 				{has: "blocks which is less than minimum required", fill: trouble}, // of data or metadata
 			},
 		},
@@ -162,6 +163,7 @@ func limitMessages() []message {
 				{has: "Failed to activate service 'org.freedesktop.systemd1'", fill: trouble},
 				{has: "org.freedesktop.DBus.Error.LimitsExceeded", fill: trouble},
 				{has: "maximum number of active connections for UID", fill: trouble},
+				{has: "aximum number of pending replies per connection has been reached", fill: trouble}, // dbus-daemon, bus/connection.c
 				{has: "Failed to start transient service unit: Argument list too long", fill: trouble},
 				{has: "dbus: connection closed", fill: trouble},
 				{has: "Timeout waiting for systemd to", fill: trouble},

@@ -97,7 +97,11 @@ func loopMessages() []message {
 		},
 		{
 			kind: KindPLEGUnhealthy, lane: LaneSyncLoop, byReason: true, words: "the sync loop skips all pods, because the PLEG is not healthy",
-			rules: []rule{{start: "PLEG is not healthy: pleg was last seen active", fill: plegReason}},
+			rules: []rule{
+				{start: "PLEG is not healthy: pleg was last seen active", fill: plegReason},
+				{start: "container runtime is down", has: "PLEG is not healthy: pleg was last seen active", find: []string{"pleg was last seen active"}, fill: plegReason},
+				{start: "[container runtime is down", has: "PLEG is not healthy: pleg was last seen active", find: []string{"pleg was last seen active"}, fill: plegReason},
+			},
 		},
 		{
 			kind: kindHousekeepingLong, lane: LaneSyncLoop, words: "housekeeping took too long",

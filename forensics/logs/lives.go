@@ -65,6 +65,10 @@ func (l *lives) seen(e *entry) (restarted bool) {
 	switch {
 	case cur == nil:
 		l.begin(e)
+	case e.PID > 1 && cur.PID == 1 && cur.Version == "" && cur.Stage == "": // the only process of a container has written that, and was no kubelet
+		cur.PID = e.PID
+	case e.PID == 1 && cur.PID > 1 && e.Source != "kubelet.go" && e.Source != "server.go":
+		return false
 	case e.PID != 0 && cur.PID != 0 && e.PID != cur.PID:
 		l.begin(e)
 		restarted = true

@@ -60,6 +60,10 @@ func (s *operations) add(file string, o occurrence, drop func(Kind)) {
 		s.end(name, o.Subject)
 		return
 	}
+	if text := o.Entry.Message; strings.HasPrefix(text, "operationExecutor.") && strings.Contains(text, " failed (controllerAttachDetachEnabled ") {
+		s.forget(idOf(operationOf(text), o.Subject)) // it did not even begin
+		return
+	}
 	if operationFails(&o) {
 		name := operationOf(o.Entry.Message)
 		if op := s.at(idOf(name, o.Subject), o.Kind, drop); op != nil {

@@ -27,6 +27,7 @@ type lazyUnmounts struct {
 	paths []string
 	// busy says of each disk whether the last command found it in use.
 	busy  map[string]bool
+	dirs  []string        // that cannot be removed, since they are busy
 	users []procs.Process // with their first file as the only argument
 }
 
@@ -39,9 +40,11 @@ var (
 	liveDisk  = pattern.New(`^/(?:sys|proc)/fs/(?:ext4|xfs|btrfs|f2fs|jbd2)/(\S+?)/?$`)
 	openFile  = pattern.New(`^(\S+)\s+(\d+)\s+(?:\S+\s+){0,3}?(?:cwd|rtd|txt|mem|\d+[urw]?\S?)\s+(?:REG|DIR)\s+(\d+,\d+)\s+(?:\S+\s+){1,3}(/.*)$`)
 	openLink  = pattern.New(`^l[rwx-]{9}\S*\s.*(?:\s|/fd/)\d+ -> (/.*)$`)
-	grepped   = pattern.New(`\bgrep\s+(?:-\w+\s+)*["']?([^\s"']{3,})["']?`)
+	// grepped is what a command looks for, by grep(1) or by a column of awk(1).
+	grepped = pattern.New(`\bgrep\s+(?:-\w+\s+)*["']? ?([^\s"']{3,})["']?|\$\d+ ?(?:==|~) ?["/]([^"/]{3,})["/]`)
 	// noMount is the event that an empty search of the host's table was made, in package kubectl.
 	noMount   = pattern.New(`"reason":"NoMount","message":"([^"]+)"`)
+	busyDir   = pattern.New(`^(?:rmdir|rm): (?:failed to remove|cannot remove) ['‘"\x60]?(/[^'’"\x60]+)['’"\x60]?: (.+)$`)
 	processFD = pattern.New(`/proc/(\d+|\*|\[[^/ ]*)/fd\b(/\d+)?`)
 )
 
@@ -72,6 +75,12 @@ func (r *detachedReader) line(s string, _ int) {
 		d.found(m[1], true)
 		return
 	}
+	if m := busyDir.FindStringSubmatch(text); m != nil {
+		if errno.Of(m[2]) == "EBUSY" && len(d.dirs) < mostSaved {
+			d.dirs = append(d.dirs, m[1])
+		}
+		return
+	}
 	m := inUse.FindStringSubmatch(text)
 	switch {
 	case m != nil:
@@ -87,7 +96,7 @@ func (r *detachedReader) line(s string, _ int) {
 			}
 		}
 		for _, g := range grepped.FindAllStringSubmatch(text, -1) {
-			r.picked = append(r.picked, strings.Split(strings.ReplaceAll(g[1], `\`, ""), "|")...)
+			r.picked = append(r.picked, strings.Split(strings.ReplaceAll(g[1]+g[2], `\`, ""), "|")...)
 		}
 	default:
 		if m := needsDisk.FindStringSubmatch(text); m != nil && !strings.Contains(text, ": ") {
@@ -104,6 +113,14 @@ func (d *lazyUnmounts) found(device string, busy bool) {
 	if len(d.busy) < mostSaved {
 		d.busy[device] = busy
 	}
+}
+
+// busyDir is a directory that cannot be removed and is named like a mount.
+func (d *lazyUnmounts) busyDir(name string) string {
+	if i := slices.IndexFunc(d.dirs, func(dir string) bool { return len(name) >= ofUID-1 && strings.Contains(dir, name) }); i >= 0 {
+		return d.dirs[i]
+	}
+	return ""
 }
 
 // busyDisk is the disk that a name is part of, if a command has found that in use. The only one of the text need not be named.
@@ -125,6 +142,7 @@ func (r *detachedReader) user(p procs.Process) {
 
 func (d *lazyUnmounts) take(other lazyUnmounts) {
 	d.seen, d.paths, d.users = d.seen || other.seen, append(d.paths, other.paths...), append(d.users, other.users...)
+	d.dirs = append(d.dirs, other.dirs...)
 	for device, busy := range other.busy {
 		d.found(device, busy)
 	}

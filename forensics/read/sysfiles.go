@@ -28,7 +28,9 @@ var (
 	// "filebeat  31002  root  9w  REG  8,1  118489120768  0  2883611 /var/log/x (deleted)"; NLINK only with +L. Either of the two says that
 	// the file is deleted.
 	deletedOpen = pattern.New(`^(\S+)\s+(\d+)\s+(?:\d+\s+)?\S.*\s(\d+)([urw])\S*\s+REG\s+\S+\s+(\d+)\s+(?:(0)\s+)?(\d+)\s+(/.*?)( \(deleted\))?$`)
-	csiVolume   = pattern.New(`/volumes/kubernetes\.io~csi/([^/\s:'"]+)(/[^\s:'"]*)?`)
+	// pickedOpen is what people leave of it with awk(1): command, process, descriptor, size, perhaps the inode.
+	pickedOpen = pattern.New(`^(\S+)\s+(\d+)\s+(\d+)([urw])\S*\s+(?:REG\s+)?(\d{4,})()\s+(?:(\d+)\s+)?(/.*?)( \(deleted\))$`)
+	csiVolume  = pattern.New(`/volumes/kubernetes\.io~csi/([^/\s:'"]+)(/[^\s:'"]*)?`)
 )
 
 func (r *fileReader) line(s string, _ int) {
@@ -87,6 +89,9 @@ type csiLeftover struct {
 // deleted notes a deleted file that a process has open.
 func (r *fileReader) deleted(text string) {
 	m := deletedOpen.FindStringSubmatch(text)
+	if m == nil {
+		m = pickedOpen.FindStringSubmatch(text)
+	}
 	if m == nil || m[6]+m[9] == "" || len(r.to.deleted) >= mostSaved {
 		return
 	}

@@ -112,7 +112,7 @@ func (x *systemText) addLeaks(e *forensics.Evidence) {
 		if e.MountUse == nil {
 			e.MountUse = &forensics.MountUse{}
 		}
-		e.MountUse.Found = append(e.MountUse.Found, holders.Holder{PID: s.pid, Path: s.name, Device: firstOf(x.lazy.busyDisk(s.name), x.lazy.busyDisk(s.device))})
+		e.MountUse.Found = append(e.MountUse.Found, holders.Holder{PID: s.pid, Path: s.name, Device: firstOf(x.lazy.busyDisk(s.name), firstOf(x.lazy.busyDisk(s.device), x.lazy.busyDir(s.name)))})
 		if row := x.arguments(s.pid); row.pid != 0 {
 			e.Processes = append(e.Processes, procs.Process{PID: s.pid, Comm: row.comm(), State: "S", Command: row.args, UID: -1})
 			x.saw(forensics.SourceProcesses, x.seen[forensics.SourceHolders])

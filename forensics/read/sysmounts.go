@@ -32,6 +32,8 @@ type mountReader struct {
 	times   int
 	// points says that "uniq -c" counts mount points alone.
 	points bool
+	// pid is the process whose table the command prints; 0 is the host.
+	pid int
 	// target is the mount point that the command names, where its columns do not have it.
 	target string
 	// long is a target that findmnt has written on a line of its own, with the other columns on the next.
@@ -41,6 +43,12 @@ type mountReader struct {
 // A mountRow is how often a mount stands in one table.
 type mountRow struct {
 	point, source, fsType string
+}
+
+// A processMount is a row of the table of one process, which need not be in the mount namespace of the host.
+type processMount struct {
+	pid   int
+	mount mounts.Mount
 }
 
 // mountTables are the rows of the tables that have no ids.
@@ -58,6 +66,8 @@ var (
 	tableCommand = pattern.New(`^(?:\S*(?: \S+)?[#$>%] |for |while |sudo |nsenter ).*(?:mount|mnt)`)
 	// several are commands that print the tables of more than one namespace or node.
 	several = pattern.New(`\b(?:nsenter|xargs|ssh|pdsh|clush|ansible|exec|parallel)\b|;\s*do\b|/proc/\S*[*$\[{]|\s(?:-N|--task|-A)\b`)
+	// ofProcess is a command that prints the table of one process.
+	ofProcess = pattern.New(`(?:/proc/|\bnsenter\s(?:.*\s)?(?:-t|--target)[ =]?|\bfindmnt\s(?:.*\s)?(?:-N|--task)[ =]?)(\d+)\b`)
 	// "findmnt -rno TARGET,SOURCE,FSTYPE", which prints no heading
 	findmntCommand = pattern.New(`\bfindmnt\s(?:.*\s)?-\w*o[ =]?([A-Z:-]+(?:,[A-Z:-]+)+)\b`)
 	findmntTarget  = pattern.New(`\s(/\S+)\s*$`)
@@ -82,7 +92,10 @@ func (r *mountReader) line(s string, number int) {
 		r.times, text = max(1, atoi(m[1])), m[2]
 	}
 	if tableCommand.MatchString(text) {
-		r.several = several.MatchString(text)
+		r.several, r.pid = several.MatchString(text), 0
+		if m := ofProcess.FindStringSubmatch(text); m != nil && m[1] != "1" {
+			r.pid = atoi(m[1])
+		}
 	}
 	r.points = countedPoints.MatchString(text) && !several.MatchString(text)
 	if m := findmntCommand.FindStringSubmatch(text); m != nil {
@@ -192,7 +205,7 @@ func (r *mountReader) findmnt(text string) {
 }
 
 func (r *mountReader) add(m mounts.Mount) {
-	if len(r.to.mounts) >= mostSaved || m.MountPoint == "" {
+	if len(r.to.mounts)+len(r.to.processMounts) >= mostSaved || m.MountPoint == "" {
 		return
 	}
 	if m.Device == "" {
@@ -207,8 +220,26 @@ func (r *mountReader) add(m mounts.Mount) {
 			m.SuperOptions = m.Options
 		}
 	}
-	r.to.mounts = append(r.to.mounts, m)
+	if r.pid != 0 {
+		r.to.processMounts = append(r.to.processMounts, processMount{r.pid, m})
+	} else {
+		r.to.mounts = append(r.to.mounts, m)
+	}
 	r.to.saw(forensics.SourceMounts, r.name)
+}
+
+// ofHost are the mounts of the host. The table of a process is taken for it where the text has no other: that may be the kubelet's.
+func (x *systemText) ofHost() []mounts.Mount {
+	list := slices.Clone(x.mounts)
+	for _, row := range x.processMounts {
+		named := func(s tableSearch) bool {
+			return s.lacks && !s.has && (strings.Contains(row.mount.MountPoint, s.name) || strings.HasSuffix(row.mount.Source, "/"+s.name))
+		}
+		if len(x.mounts) == 0 && !slices.ContainsFunc(x.searches, named) {
+			list = append(list, row.mount)
+		}
+	}
+	return list
 }
 
 // count notes how often a mount stands in a table, which ends with the first other line.

@@ -120,6 +120,7 @@ func TestPendingKill(t *testing.T) {
 		"all of the file":    {"# cat /proc/71/status\n" + status, true},
 		"by its path":        {"# grep -E 'State|Pnd' /proc/71/status\nState:\tD (disk sleep)\nSigPnd:\t0000000000000100\n", true},
 		"as grep names it":   {"/proc/71/status:State:\tD (disk sleep)\n/proc/71/status:ShdPnd:\t0000000000000100\n", true},
+		"of a thread":        {"# cat /proc/71/task/72/status\n" + strings.Replace(status, "Pid:\t71", "Pid:\t72", 1), true},
 		"another signal":     {strings.Replace(status, "0100", "4000", 1), false},
 		"it sleeps":          {strings.Replace(status, "D (disk sleep)", "S (sleeping)", 1), false},
 		"it has ended":       {strings.Replace(status, "D (disk sleep)", "Z (zombie)", 1), false},
@@ -203,6 +204,30 @@ func TestMountsOfOthers(t *testing.T) {
 	}
 }
 
+// TestTableOfAProcess takes the mounts of a process for the host's only where the text does not show that they are not.
+func TestTableOfAProcess(t *testing.T) {
+	const ofProcess = "# grep data /proc/71/mounts\n" + aRow
+	for name, tt := range map[string]struct {
+		text string
+		want bool
+	}{
+		"of a process alone":          {ofProcess, true},
+		"the host lacks it":           {"# grep data /proc/mounts\n# date\n" + ofProcess, false},
+		"the host lacks another":      {"# grep tmp /proc/mounts\n# date\n" + ofProcess, true},
+		"the host has another":        {"# cat /proc/1/mounts\n" + anOther + ofProcess, false},
+		"the host has it":             {"# mount -t nfs4\n" + aRow + ofProcess, true},
+		"within its namespace":        {"# mount -t nfs4\n" + anOther + "# nsenter -t 71 -m cat /proc/mounts\n" + aRow, false},
+		"within that of init":         {"# mount -t nfs4\n" + anOther + "# nsenter -t 1 -m cat /proc/mounts\n" + aRow, true},
+		"the host after the process":  {ofProcess + "# cat /proc/mounts\n" + anOther, false},
+		"another process's, and this": {"# findmnt -N 71 /mnt\n" + anOther + "# mount -t nfs4\n" + aRow, true},
+	} {
+		list := systemIn(tt.text).Mounts.Mounts
+		if got := slices.ContainsFunc(list, func(m mounts.Mount) bool { return m.MountPoint == aVolume }); got != tt.want {
+			t.Errorf("%s: %+v, want one of the host: %v", name, list, tt.want)
+		}
+	}
+}
+
 func FuzzZombies(f *testing.F) {
 	for _, seed := range []string{"$ ps -eo ppid,stat,comm | awk '$2 ~ /^Z/ {print $1,$3}' | sort | uniq -c\n 400 71 sh\n", noZombie, "$ ps aux | grep -c defunct\n400\n", "root 31 911 0 10:01 ? 00:00:00 [wget] <defunct>\n", "  PID PPID S CMD\n 1 2 Z [x] <defunct>\n"} {
 		f.Add(seed)
@@ -259,6 +284,8 @@ func TestDetachedInText(t *testing.T) {
 		want bool
 	}{
 		"all is shown":            {lazy + clean + busy + open, true},
+		"picked by awk":           {lazy + clean + busy + strings.Replace(open, "grep '252,64'", `awk '$6=="252,64"'`, 1), true},
+		"awk picks another disk":  {lazy + clean + busy + strings.Replace(open, "grep '252,64'", `awk '$6=="252,65"'`, 1), false},
 		"formatted again":         {lazy + clean + "# mkfs.ext4 /dev/rbd4\n/dev/rbd4 is apparently in use by the system; will not make a filesystem here!\n" + open, true},
 		"the file system lives":   {lazy + clean + "# ls -d /sys/fs/xfs/rbd4\n/sys/fs/xfs/rbd4\n" + open, true},
 		"open links":              {lazy + clean + busy + "# ls -l /proc/71/fd | grep b.tar\nlr-x------ 1 root root 64 Feb 11 09:40 3 -> /export/b.tar\n", true},

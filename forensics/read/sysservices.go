@@ -30,7 +30,9 @@ var (
 	unitActive  = pattern.New(`^Active: (inactive|failed|activating \(auto-restart\))(?: (.*))?$`)
 	// unitWaits is a unit whose ExecStartPre has not ended for longer than TimeoutStartSec gives it by default (systemd.service(5)).
 	unitWaits   = pattern.New(`^Active: (activating \(start-pre\)) since .*; ((?:\d+ ?(?:h|days?|weeks?|months?|years?) |[2-9]min |\d\dmin ).*ago)`)
-	ofKubelet   = pattern.New(`\bis-active kubelet(?:\.service)?\s*$|kubelet.*/status\b|^Name:\s+kubelet$`)
+	unitState   = pattern.New(`^ActiveState=(inactive|failed)$`)
+	ofKubelet   = pattern.New(`\bis-active kubelet(?:\.service)?(?:\s|$)|kubelet.*/status\b|\bsystemctl\b.* show\b.*\skubelet(?:\.service)?(?:\s|$)|^Id=kubelet\.service$|^Name:\s+kubelet$`)
+	asksUnit    = pattern.New(`[#$] (?:sudo )?systemctl (?:is-active|status|show)\b`) // of another one
 	processStop = pattern.New(`^State:\s+([Tt]) \((?:stopped|tracing stop)\)`)
 	processID   = pattern.New(`^(?:Tgid|Pid):\s+(\d+)`)
 )
@@ -57,6 +59,7 @@ func (r *serviceReader) line(s string, number int) {
 		r.ours, r.above = true, 0
 		return
 	}
+	r.ours = r.ours && !asksUnit.MatchString(text)
 	if !r.ours || r.above > nearHeading {
 		return
 	}
@@ -71,6 +74,8 @@ func (r *serviceReader) line(s string, number int) {
 		m := unitActive.FindStringSubmatch(text)
 		r.between = strings.HasPrefix(m[1], "activating")
 		r.to.found(&kubelet.Instance{Expected: "systemctl says that its unit is " + strings.TrimSpace(m[1]+" "+m[2]) + " (" + saved + ")"}, r.name)
+	case unitState.MatchString(text):
+		r.to.found(&kubelet.Instance{Expected: "systemctl says that its unit is " + unitState.FindStringSubmatch(text)[1] + " (" + saved + ")"}, r.name)
 	case r.above == 1 && (text == "inactive" || text == "failed"):
 		r.to.found(&kubelet.Instance{Expected: "systemctl says that its unit is " + text + " (" + saved + ")"}, r.name)
 	case processStop.MatchString(text):

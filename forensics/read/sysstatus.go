@@ -10,12 +10,13 @@ import (
 type statusReader struct {
 	processReader
 	pid     int
+	tid     int // 0 where the file is that of the process
 	comm    string
 	blocked bool
 }
 
 // statusLine is one of the file, or its name.
-var statusLine = pattern.New(`/proc/(\d+)(?:/task/\d+)?/status\b(?:$|[^:]|:(Name|State|SigPnd|ShdPnd):\s+(\S+))|^(?:(Name|State|Tgid|Pid|SigPnd|ShdPnd)):\s+(\S+)`)
+var statusLine = pattern.New(`/proc/(\d+)(?:/task/(\d+))?/status\b(?:$|[^:]|:(Name|State|SigPnd|ShdPnd):\s+(\S+))|^(?:(Name|State|Tgid|Pid|SigPnd|ShdPnd)):\s+(\S+)`)
 
 // sigkillBit is that of SIGKILL in the set of pending signals.
 const sigkillBit = 1 << (9 - 1)
@@ -26,34 +27,39 @@ func (r *statusReader) line(s string, line int) {
 		return
 	}
 	if m[1] != "" {
-		r.pid = atoi(m[1])
+		r.pid, r.tid = atoi(m[1]), atoi(m[2])
 	}
-	switch value := m[3] + m[5]; m[2] + m[4] {
+	switch value := m[4] + m[6]; m[3] + m[5] {
 	case "":
 	case "Name":
 		r.comm, r.blocked = value, false
 	case "State":
 		r.blocked = value == "D"
 	case "Tgid", "Pid":
-		r.pid = atoi(value)
+		if r.tid == 0 {
+			r.pid = atoi(value)
+		}
 	default:
 		set, _ := strconv.ParseUint(value, 16, 64)
 		switch {
 		case set&sigkillBit == 0 || r.pid == 0:
 		case r.blocked:
 			r.blocked = false
-			r.add(processRow{pid: r.pid, state: "D", args: []string{r.comm}, pending: true}, line)
+			if !r.listed(r.pid) || r.tid == 0 {
+				r.add(processRow{pid: r.pid, tid: r.tid, state: "D", args: []string{r.comm}, pending: true}, line)
+			}
 		default:
 			r.listed(r.pid)
 		}
 	}
 }
 
-// listed notes a SIGKILL that waits for a process which is listed as blocked above.
-func (r *statusReader) listed(pid int) {
+// listed notes a SIGKILL that waits for a process which is listed as blocked above, and says whether one is.
+func (r *statusReader) listed(pid int) (is bool) {
 	for i := range r.to.rows {
 		if row := &r.to.rows[i]; row.pid == pid && row.state[0] == 'D' {
-			row.pending = true
+			row.pending, is = true, true
 		}
 	}
+	return is
 }

@@ -31,11 +31,13 @@ const (
 // processes, errors of calls on a path, kernel stacks. They stand alone or between other lines.
 type systemText struct {
 	mounts []mounts.Mount
-	disks  []diskRow
-	errors []pathCall
-	rows   []processRow // of processes in state D, and of those that have a kernel stack
-	stacks []savedStack
-	hung   map[int]float64 // for how many seconds the kernel has reported tasks as hung
+	// processMounts are rows of tables of other mount namespaces, or of processes of which that is not known.
+	processMounts []processMount
+	disks         []diskRow
+	errors        []pathCall
+	rows          []processRow // of processes in state D, and of those that have a kernel stack
+	stacks        []savedStack
+	hung          map[int]float64 // for how many seconds the kernel has reported tasks as hung
 	// config is the kubelet's configuration, nil if none was given; effective says that it is what the kubelet has, flags applied.
 	config    *kubelet.Config
 	effective bool
@@ -66,6 +68,7 @@ func (x *systemText) take(y *systemText) {
 		return
 	}
 	x.mounts, x.disks, x.errors = append(x.mounts, y.mounts...), append(x.disks, y.disks...), append(x.errors, y.errors...)
+	x.processMounts = append(x.processMounts, y.processMounts...)
 	x.rows, x.stacks = append(x.rows, y.rows...), append(x.stacks, y.stacks...)
 	if y.config != nil && (x.config == nil || !x.effective) {
 		x.config, x.effective = y.config, y.effective
@@ -130,7 +133,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{&timeReader{to: x, name: name}, []string{"time "}},
 		{calls, []string{"stat", "timeout ", "AT_FDCWD", "getdents", "access(", "chdir(", "readlink("}},
 		{&statusReader{processReader: processReader{to: x, name: name}}, []string{"Pnd:"}},
-		{&detachedReader{to: x, name: name}, []string{"umount", "unmap"}},
+		{&detachedReader{to: x, name: name}, []string{"umount", "unmap", "rmdir", "cannot remove"}},
 		{&servedReader{to: x, name: name}, []string{"geesefs", "goofys", "gcsfuse", "glusterfs", "juicefs"}},
 		{&metricReader{to: x, name: name}, []string{goroutineMetric}},
 		{&freezerReader{to: x, name: name}, []string{"FROZEN"}},
@@ -259,11 +262,11 @@ func (x *systemText) addTo(e *forensics.Evidence) {
 // namespaces, unless one is the parent of the other.
 func (x *systemText) addMounts(e *forensics.Evidence) {
 	known, stacked := map[mountRow]bool{}, map[mountRow]map[int]bool{}
-	listed := map[string]bool{}
-	for _, m := range x.mounts {
+	listed, list := map[string]bool{}, x.ofHost()
+	for _, m := range list {
 		listed[m.MountPoint] = listed[m.MountPoint] || m.FSType != ""
 	}
-	for _, m := range x.mounts {
+	for _, m := range list {
 		if m.FSType == "" && listed[m.MountPoint] { // counted, and known better
 			continue
 		}

@@ -189,13 +189,17 @@ java     31003 0    11u   REG  0,24        1048576      77 /dev/shm/ring (delete
 # lsof -nP +L1
 COMMAND    PID USER  FD   TYPE DEVICE     SIZE/OFF NLINK    NODE NAME
 java     31004 root  12r  REG  8,1      2147483648     0 2883613 /var/log/read.log
+# lsof +L1 /var/log | awk '{print $1,$2,$4,$7,$9,$10,$11}'
+COMMAND PID FD SIZE/OFF NODE NAME
+rsyslogd 1120 7w 13314398617 131 /var/log/messages (deleted)
+rsyslogd 1120 8w 131 /var/log/other (deleted)
 `
 	all, _ := read.Files(t.Context(), read.Options{}, read.FSFile(fstest.MapFS{"lsof.txt": {Data: []byte(text)}}, "lsof.txt"))
 	var got []string
 	for _, d := range all[0].MountUse.Deleted {
 		got = append(got, fmt.Sprintf("%d %d %s %d %v", d.PID, d.FD, d.Path, d.SizeBytes, d.Written))
 	}
-	if want := []string{"31002 10 /var/log/gone.log 118489120768 true", "31004 12 /var/log/read.log 2147483648 false"}; !slices.Equal(got, want) {
+	if want := []string{"31002 10 /var/log/gone.log 118489120768 true", "31004 12 /var/log/read.log 2147483648 false", "1120 7 /var/log/messages 13314398617 true"}; !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 	if len(all[0].MountUse.Unseen) == 0 {

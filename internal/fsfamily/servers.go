@@ -4,7 +4,7 @@ import "slices"
 
 // fuseClients are programs that only serve FUSE file systems.
 var fuseClients = []string{
-	"alluxio-fuse", "blobfuse", "blobfuse2", "ceph-fuse", "cfs-client", "curve-fuse", "geesefs", "glusterfs", "gcsfuse", "goofys", "juicefs", "lustre-fuse", "mfsmount", "mount-s3",
+	"alluxio-fuse", "blobfuse", "blobfuse2", "ceph-fuse", "cfs-client", "curve-fuse", "geesefs", "glusterfs", "gcsfuse", "goofys", "juicefs", "jfsmount", "lustre-fuse", "mfsmount", "mount-s3", "mount.juicefs",
 	"ossfs", "ossfs2", "rclone", "s3backer", "s3fs", "s3ql", "seaweedfs", "sshfs", "weed",
 }
 

@@ -13,6 +13,10 @@ var (
 	unitHeading = pattern.New(`^(?:[^\w\s] ?|\* )?([\w@-]+)\.service(?: - |$)`)
 	// unitRuns is how long a unit has been active.
 	unitRuns = pattern.New(`^\s*Active: active \(running\) since .*; ([\w ]+) ago`)
+	// restarts is a property of a unit as "systemctl show" prints it, property any other, and unitShown is the command.
+	restarts  = pattern.New(`^NRestarts=([1-9]\d{0,8})$`)
+	property  = pattern.New(`^(\w+)=`)
+	unitShown = pattern.New(`\bsystemctl\b.* show\b.*?\s(?:-- )?([\w@-]+)(?:\.service)?(?:\s|$)`)
 	// cutOff is a question to a runtime, which answers it at once, and after which timeout(1) has killed the client.
 	cutOff   = pattern.New(`(?:[#$>] |^)(?:sudo )?timeout (?:-\S+ (?:[A-Z]+ )?)*([1-9]\d+)s? (?:sudo )?((?:crictl|docker|ctr|nerdctl)\b(?: -\S+ \S+?)*? (?:ps|pods|info|version|images|tasks? ls|c(?:ontainers?)? ls)\b[^;&|]*?)\s*(?:;\s*echo\b.*\$\?.*)?$`)
 	timedOut = pattern.New(`^\s*(?:(?:rc|exit(?: code| status)?|status|ret)\s*[=:]?\s*)?(?:124|137|Killed|Terminated)\s*$`)
@@ -32,6 +36,8 @@ const (
 	// kubeletRuns is a kubelet that systemd shows as running, for longer than one runs that cannot start.
 	kubeletRuns = "KubeletRuns"
 	runsAtLeast = time.Minute
+	// kubeletRestarts is one that ends and is started again, by the properties of its unit.
+	kubeletRestarts = "KubeletRestarts"
 	// runtimeSilent is a question that a runtime has not answered in the seconds that somebody gave it.
 	runtimeSilent = "RuntimeSilent"
 	// noMount is an empty list of mounts; the message is what was looked for.
@@ -55,6 +61,12 @@ func (p *page) state(i int) int {
 			return 0
 		}
 		e.Reason = kubeletRuns
+	} else if m := restarts.FindStringSubmatch(line); m != nil {
+		unit := p.restartingUnit(i)
+		if unit == "" {
+			return 0
+		}
+		e.Reason, e.Message = kubeletRestarts, unit+".service: restart counter is at "+m[1]
 	} else if m := p.killed(i); m != nil {
 		e.Reason, e.Message, e.Component = runtimeSilent, m[2]+": no answer within "+m[1]+" s", "crictl"
 	} else {
@@ -67,6 +79,35 @@ func (p *page) state(i int) int {
 	p.events = append(p.events, found{e, i, -1, ""})
 	p.lines[i] = ""
 	return 1
+}
+
+// restartingUnit is the unit of a kubelet whose properties stand around a line, if it has ended and is to be started again; "" otherwise.
+func (p *page) restartingUnit(i int) string {
+	from, to := i, i
+	for from > 0 && property.MatchString(p.lines[from-1]) {
+		from--
+	}
+	for to < len(p.lines) && property.MatchString(p.lines[to]) {
+		to++
+	}
+	unit, ended := "", false
+	if from > 0 {
+		if m := unitShown.FindStringSubmatch(p.lines[from-1]); m != nil {
+			unit = m[1]
+		}
+	}
+	for _, line := range p.lines[from:to] {
+		switch name, value, _ := strings.Cut(line, "="); name {
+		case "Id":
+			unit = strings.TrimSuffix(value, ".service")
+		case "SubState", "ActiveState":
+			ended = ended || value == "auto-restart" || value == "failed"
+		}
+	}
+	if !ended || !slices.Contains(kubeletUnits, unit) {
+		return ""
+	}
+	return unit
 }
 
 // partAnswer is how many lines a client of a runtime prints of itself, before the runtime answers.

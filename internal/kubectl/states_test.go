@@ -5,7 +5,16 @@ import "testing"
 // TestStates has what shows that a trouble is over, and what looks like it.
 func TestStates(t *testing.T) {
 	const status = "● kubelet.service - kubelet: The Kubernetes Node Agent\n     Loaded: loaded (/lib/systemd/system/kubelet.service; enabled)\n"
+	const shown, loop = "# systemctl show kubelet -p NRestarts,ActiveState,SubState\n", "NRestarts=611\nActiveState=activating\nSubState=auto-restart\n"
 	for _, c := range []struct{ name, text, want string }{
+		{"a kubelet that ends again and again", shown + loop, kubeletRestarts},
+		{"it has failed", "$ sudo systemctl --no-pager show kubelet.service\nNRestarts=5\nResult=start-limit-hit\nActiveState=failed\nSubState=failed\n", kubeletRestarts},
+		{"named by its properties", "Id=k3s-agent.service\n" + loop, kubeletRestarts},
+		{"it runs now", shown + "NRestarts=611\nActiveState=active\nSubState=running\n", ""},
+		{"it never was", shown + "NRestarts=0\nActiveState=activating\nSubState=auto-restart\n", ""},
+		{"another unit does", "# systemctl show containerd\n" + loop, ""},
+		{"no unit is named", loop, ""},
+		{"of another block", shown + "NRestarts=611\n\nSubState=auto-restart\n", ""},
 		{"active", status + "     Active: active (running) since Sun 2022-02-06 10:14:11 UTC; 21min ago\n", kubeletRuns},
 		{"for a day", status + "     Active: active (running) since Sun 2022-02-06 10:14:11 UTC; 1 day 2h ago\n", kubeletRuns},
 		{"for weeks", status + "   Active: active (running) since Sun 2022-02-06 10:14:11 CET; 2 weeks 3 days ago\n", kubeletRuns},

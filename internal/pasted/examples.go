@@ -32,7 +32,9 @@ var (
 	// manual is the heading of instructions, and placeholder what stands there for a name.
 	manual      = pattern.New(`(?i)^[#*=> \t]*(?:runbook|playbook|how[ -]?to|sop|troubleshooting guide|knowledge base|kb[ -]?\d+)\b`)
 	aboutWiki   = pattern.New(`(?i)(?:^|[^\w/.-])wiki(?:[^\w/.-]|$)`)
+	forDocs     = pattern.New(`(?i)(?:\b(?:for|to|in) (?:the |our )?(?:docs|documentation|handbook)\b|\bfür (?:die|unsere) Doku|\bpour la doc|\bpara la documentaci|\bpara a documenta|\bper la documentazione|для документации|ドキュメント用|写进文档)`)
 	section     = pattern.New(`^#{2,4} `)
+	proposes    = pattern.New(`(?i)^#{1,4} (?:motivation|goals|non-goals|proposal|user stories|alternatives|risks and mitigations|drawbacks|graduation criteria|test plan)\b`)
 	quotedPage  = pattern.New(`^> ?#{2,4} `)
 	placeholder = pattern.New(`<(?i:pod[ _-]?)?(?i:uid|pv|pvc|node|name|namespace|path|volume|pod|id|host|ip|mountpoint|device)(?i:[ _-](?:name|id|uid))?>`)
 	// example is a line that is set apart from the words around it.
@@ -51,16 +53,30 @@ func dropManual(lines []string) bool {
 	case instructions && slices.ContainsFunc(lines, placeholder.MatchString):
 		clear(lines[first+1:])
 		return true
-	case !instructions && !slices.ContainsFunc(lines, quotedPage.MatchString) && !isWikiPage(lines[first:]),
+	case !instructions && !slices.ContainsFunc(lines, quotedPage.MatchString) && !isWikiPage(lines[first:]) && !isProposal(lines) && !forDocs.MatchString(lines[first]),
 		slices.ContainsFunc(lines, func(line string) bool { return begins(strings.TrimLeft(line, "> \t`")) }):
 		return false
 	}
+	fenced := false
 	for i, line := range lines[first+1:] {
-		if example.MatchString(line) {
+		if fence.MatchString(line) {
+			fenced = !fenced
+		} else if fenced || example.MatchString(line) {
 			lines[first+1+i] = ""
 		}
 	}
 	return true
+}
+
+// isProposal says whether a text has sections of one: what it quotes is to show what would change.
+func isProposal(lines []string) bool {
+	n := 0
+	for _, line := range lines {
+		if proposes.MatchString(line) {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // isWikiPage says whether the first line is about a wiki, and what follows is in sections.

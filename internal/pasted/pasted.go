@@ -375,9 +375,10 @@ func reverse(lines []string) bool {
 	return true
 }
 
-// newestFirst says whether times fall from line to line and never rise, to the second.
+// newestFirst says whether times fall from line to line and never rise, to the second. A single fall below a sentence is what somebody has added from
+// before.
 func newestFirst(lines []string) bool {
-	falls, before := 0, ""
+	falls, before, sentence, added := 0, "", false, false
 	for _, line := range lines {
 		at := ""
 		for _, head := range []*pattern.Pattern{klogHead, isoHead} {
@@ -393,6 +394,7 @@ func newestFirst(lines []string) bool {
 			at = string(rune('a'+n/3)) + m[3:]
 		}
 		if at == "" {
+			sentence = sentence || strings.TrimSpace(line) != "" && line[0] != ' ' && line[0] != '\t'
 			continue
 		}
 		if klogHead.MatchString(line) {
@@ -404,10 +406,11 @@ func newestFirst(lines []string) bool {
 			return false
 		case at < before:
 			falls++
+			added = sentence
 		}
-		before = at
+		before, sentence = at, false
 	}
-	return falls > 0
+	return falls > 1 || falls == 1 && !added
 }
 
 var (

@@ -53,6 +53,28 @@ func TestLinesKeepTheirNumbers(t *testing.T) {
 	}
 }
 
+// TestNewestFirst tells a log that has its newest line first from one below which somebody has added what came before.
+func TestNewestFirst(t *testing.T) {
+	const early, later, late = "Jan 17 01:00:31 w4 sshd[1]: a", "Jan 17 02:00:31 w4 sshd[1]: b", "Jan 17 02:04:12 w4 sshd[1]: c"
+	for name, tt := range map[string]struct {
+		lines []string
+		want  bool
+	}{
+		"newest first":                 {[]string{late, early}, true},
+		"with a continuation between":  {[]string{late, " more", "", early}, true},
+		"a sentence above":             {[]string{"Look:", late, early}, true},
+		"two falls, one at a sentence": {[]string{late, later, "and", early}, true},
+		"oldest first":                 {[]string{early, late}, false},
+		"added below a sentence":       {[]string{late, late, "Before that only:", early}, false},
+		"of one second":                {[]string{late, late}, false},
+		"it also rises":                {[]string{late, early, later}, false},
+	} {
+		if got := newestFirst(tt.lines); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // A list of words stays in YAML, and the marks of a list in Markdown go.
 func TestListsOfYAML(t *testing.T) {
 	for text, want := range map[string]string{
@@ -201,6 +223,12 @@ func TestInstructionsAreNoIncidents(t *testing.T) {
 		{"a table in a runbook", "How to read the log\n| `" + message + "` | look at containerd |\n", false},
 		{"a runbook with names to fill in", "Runbook: orphans\n" + message + "\nfind /var/lib/kubelet/pods/<uid>\n", false},
 		{"a page of a wiki", "draft for our wiki\n## NotReady\n> " + message + "\n", false},
+		{"a fence in a runbook", "# Runbook: PLEG\n```\n" + message + "\n```\n", false},
+		{"a proposal", "Threshold of PLEG\n## Motivation\n```\n" + message + "\n```\n## Non-Goals\nnone\n", false},
+		{"a proposal beside a log", "Threshold of PLEG\n## Motivation\n```\n" + message + "\n" + dated + "```\n## Non-Goals\nnone\n", true},
+		{"an issue with a motivation", "## Motivation\n```\n" + message + "\n```\n", true},
+		{"a note for the documentation", "Kurzer Hinweis für die Doku:\n    " + message + "\n", false},
+		{"documentation that did not help", "There is nothing in it.\nI looked in the docs:\n    " + message + "\n", true},
 		{"a page that somebody quotes", "please review\n\n> ## NotReady\n>\n> `" + message + "`\n", false},
 		{"a quoted page beside a log, and a name to fill in", "> ## NotReady\n\n    " + message + "\nkubectl describe node <node>\n" + dated, true},
 		{"a runbook that was followed", "Runbook: PLEG\n\n    " + message + "\n" + dated, true},

@@ -42,7 +42,7 @@ func (s *Pod) judgeVolumes() {
 		s.quote(e)
 		return
 	}
-	if e := s.unresolved(logs.KindCSIVolDataMissing); len(e) > 0 {
+	if e := s.events(logs.KindCSIVolDataMissing); len(e) > 0 { // no kubelet makes the file again
 		s.failing = true
 		s.verdict = "vol_data.json of its CSI volume cannot be loaded"
 		s.detail = "Without vol_data.json the kubelet cannot unmount the volume: " + e[0].Reason + "."

@@ -19,7 +19,7 @@ func CutStacks(p *forensics.Pass) []Goroutine {
 	var found []Goroutine
 	for s := range Stacks(p) {
 		g := s.Goroutine
-		if g.ID < 1 || g.ID == 1 && !cutMain(g) || g.CreatedBy != nil || g.State != "syscall" || g.WaitMinutes == 0 || s.thread(p) != nil {
+		if g.ID < 1 || g.ID == 1 && !cutMain(g) || g.CreatedBy != nil || g.State != "syscall" || g.WaitMinutes == 0 || s.thread(p) != nil || cutOrphans(g) {
 			continue
 		}
 		if role := goroutines.RoleOf(g).ID; role != "" && role != roleOther && g.ID > 1 {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 )
@@ -11,6 +12,7 @@ import (
 // Functions by which parts of the kubelet are recognized on a stack.
 const (
 	HousekeepingFrame = "kubelet.(*Kubelet).HandlePodCleanups"
+	orphansFrame      = "kubelet.(*Kubelet).cleanupOrphanedPodDirs" // which only housekeeping calls
 	SyncLoopFrame     = "kubelet.(*Kubelet).syncLoopIteration"
 	ReconcilerFrame   = "volumemanager/reconciler.(*reconciler)"
 	operationFrame    = "nestedpendingoperations.(*nestedPendingOperations).Run"
@@ -47,9 +49,16 @@ func VolumeSites() []Site {
 	}
 }
 
+// cutOrphans says whether a stack ends with the clean-up of orphaned pods: that is all that is left of housekeeping where somebody has cut a dump.
+func cutOrphans(g goroutines.Goroutine) bool {
+	return g.CreatedBy == nil && len(g.Frames) > 0 && isFunc(g.Frames[len(g.Frames)-1].Func, orphansFrame)
+}
+
 // BlockedHousekeeping finds where housekeeping is blocked: goroutines of a dump or, without a dump, the thread that is likely to run it.
 func BlockedHousekeeping(p *forensics.Pass) ([]Goroutine, *HousekeepingThread) {
-	if list := All(p, HousekeepingFrame); len(list) > 0 {
+	if list := slices.DeleteFunc(All(p, HousekeepingFrame, orphansFrame), func(t Goroutine) bool {
+		return !HasFrame(t.Goroutine, HousekeepingFrame) && !cutOrphans(t.Goroutine)
+	}); len(list) > 0 {
 		return list, nil
 	}
 	if saw, _ := p.Evidence.Saw(forensics.SourceGoroutines); saw {
