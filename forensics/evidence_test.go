@@ -199,6 +199,13 @@ func TestSawWithoutCoverage(t *testing.T) {
 			}
 		}
 	}
+	for name, e := range map[string]forensics.Evidence{ // each is enough
+		"a runtime": {Runtimes: []runtimes.Runtime{{Name: "crio"}}}, "a sandbox": {Sandboxes: []runtimes.Sandbox{{ID: "s"}}}, "an image": {Images: []runtimes.Image{{ID: "i"}}},
+	} {
+		if ok, _ := e.Saw(forensics.SourceRuntime); !ok {
+			t.Errorf("%s of a runtime was not read", name)
+		}
+	}
 	others := forensics.NewEvidence() // what one source has is no sign of another
 	others.Pods, others.Kubelet = []kubelet.Pod{{Source: "runtime"}}, kubelets("refused")
 	others.Runtimes = []runtimes.Runtime{{Name: "containerd"}}

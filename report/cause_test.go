@@ -166,3 +166,14 @@ func TestRefsLeadToTheEvidence(t *testing.T) {
 		}
 	}
 }
+
+// TestUserWords names root by its number where it has no name.
+func TestUserWords(t *testing.T) {
+	for want, h := range map[string]forensics.HolderProcess{
+		"0": {UID: 0}, "33": {UID: 33}, "www-data": {UID: 33, User: "www-data"}, "unknown": {UID: -1},
+	} {
+		if got := userWords(h); got != want {
+			t.Errorf("%+v: %s, want %s", h, got, want)
+		}
+	}
+}

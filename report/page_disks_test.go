@@ -100,3 +100,20 @@ func TestHostileDisks(t *testing.T) {
 		t.Errorf("terminal text has %d lines or a control character", strings.Count(out, "\n"))
 	}
 }
+
+// TestReservedSpace is a fact of a file system that reserves some for root, and of no other.
+func TestReservedSpace(t *testing.T) {
+	for free, want := range map[uint64]bool{100 << 20: false, 150 << 20: true, 50 << 20: false} {
+		e := forensics.NewEvidence()
+		e.Disks = &eviction.State{FileSystems: []eviction.FileSystem{{
+			Device: "254:0", MountPoint: "/", FSType: "ext4", CapacityBytes: 1 << 30, FreeBytes: free, AvailableBytes: 100 << 20,
+		}}}
+		var page strings.Builder
+		if err := report.HTML(&page, report.Report{Evidence: e}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(page.String(), "Reserved for root"); got != want {
+			t.Errorf("%d MiB free of which 100 are available: %v", free>>20, got)
+		}
+	}
+}

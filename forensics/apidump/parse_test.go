@@ -287,3 +287,12 @@ func TestFirstError(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestObjectsAreCounted by their kind.
+func TestObjectsAreCounted(t *testing.T) {
+	const event, pod = `{"apiVersion":"v1","kind":"Event","metadata":{"name":"%d"},"reason":"X","involvedObject":{"kind":"Pod","name":"p"}}`, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","uid":"u"}}`
+	dump, err := Parse(strings.NewReader(`{"apiVersion":"v1","kind":"List","items":[` + fmt.Sprintf(event, 1) + "," + pod + "," + fmt.Sprintf(event, 2) + `]}`))
+	if err != nil || dump.Kinds["Event"] != 2 || dump.Kinds["Pod"] != 1 {
+		t.Errorf("%v, %v", dump.Kinds, err)
+	}
+}

@@ -119,3 +119,12 @@ func upper(s string) string {
 	}
 	return string(b)
 }
+
+// TestEscapeAtTheEnd takes an escape for one character also where nothing follows it, and one that is cut for none.
+func TestEscapeAtTheEnd(t *testing.T) {
+	for s, want := range map[string]int{`\u0041`: 6, `\u004`: 1, `\u0041x`: 6, `\x41`: 4, `\x4`: 1, `%41`: 3, `%4`: 1, `\n`: 2, `\`: 1, "a": 1} {
+		if got := escape(s, 0); got != want {
+			t.Errorf("%q: %d, want %d", s, got, want)
+		}
+	}
+}

@@ -24,3 +24,15 @@ func TestHeadersHaveWholeMinutes(t *testing.T) {
 		}
 	}
 }
+
+// TestShown leaves out of a stack what the Go runtime leaves out of its own dumps.
+func TestShown(t *testing.T) {
+	for name, want := range map[string]bool{
+		"main.main": true, "runtime.GC": true, "runtime.Zero": true, "runtime.gopark": false, "runtime._panic": false, "runtime.": false, "_cgo_topofstack": false,
+		"runtime/debug.free": true,
+	} {
+		if shown(name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}
