@@ -144,3 +144,24 @@ func TestOperationsHaveAnOrder(t *testing.T) {
 		}
 	}
 }
+
+// newestOf is a journal of which only so many records were asked for.
+type newestOf struct {
+	io.Reader
+	most int64
+}
+
+func (newestOf) Close() error        { return nil }
+func (n newestOf) MaxRecords() int64 { return n.most }
+
+// TestNewestRecords says that a journal was cut where it gave as many records as were asked for: it may have more.
+func TestNewestRecords(t *testing.T) {
+	for most, want := range map[int64]string{2: "truncated", 3: "truncated", 4: "read", 0: "read"} {
+		s := Read(t.Context(), []Source{{Path: "journal:x", Open: func(context.Context) (io.ReadCloser, error) {
+			return newestOf{strings.NewReader(strings.Repeat("Nov 20 10:00:00 n1 kubelet[7]: I1120 10:00:00.000001       7 x.go:1] x\n", 3)), most}, nil
+		}}}, Options{Now: collected})
+		if f := s.Files[0]; f.Status != want || f.Lines != 3 {
+			t.Errorf("3 records of %d that were asked for: %s, %d lines, %s", most, f.Status, f.Lines, f.Detail)
+		}
+	}
+}
