@@ -86,6 +86,8 @@ func TestRulesOfPastedEvidence(t *testing.T) {
 		{"the process limit of the runtime", "[Fri Nov 20 10:00:01 2026] cgroup: fork rejected by pids controller in /system.slice/containerd.service\n", []string{"limit-exhausted: Process limit of a cgroup has been reached"}, nil},
 		{"a lockup at which the kernel panicked", softLockup + "[ 90.2] Kernel panic - not syncing: softlockup: hung tasks\n", []string{"kernel-lockup: CPUs were stuck"}, nil},
 		{"process ids that were short for a minute", pidsShort("12:01:10"), nil, []string{"Process ids of the node have been", "Memory pressure"}},
+		{"process ids that were short for just under five minutes", pidsShort("12:05:29"), nil, []string{"Process ids of the node have been"}},
+		{"process ids that are short for five minutes", pidsShort("12:05:30"), []string{"limit-exhausted: Process ids of the node have been nearly used up"}, nil},
 		{"process ids that are short", pidsShort("12:12:10"), []string{"limit-exhausted: Process ids of the node have been nearly used up"}, []string{"Memory pressure"}},
 		{"a watch that ended", "E1120 10:00:02.118101     610 reflector.go:138] object-\"shop\"/\"db\": Failed to watch *v1.Secret: Get \"https://192.0.2.4:6443/api/v1/x\": http2: client connection lost\n", nil, []string{"api-server-unreachable"}},
 		{"an API server without a route", "E1120 10:00:02.118101     610 controller.go:187] failed to update lease, error: Put \"https://192.0.2.4:6443/x\": dial tcp 192.0.2.4:6443: connect: no route to host\n", []string{"api-server-unreachable: kubelet cannot reach the API server"}, nil},

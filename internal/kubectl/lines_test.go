@@ -81,6 +81,10 @@ func TestForms(t *testing.T) {
 				e.Message += "\nMounting command: mount\nMounting arguments: -t nfs a:/b /c\nOutput: mount.nfs: Connection timed out"
 			}),
 		},
+		{
+			"mount's output ends the text", described + "  Warning  FailedMount  3m (x12 over 25m)  kubelet  " + mount + "\nOutput: mount.nfs: Connection timed out",
+			with(func(e *Event) { e.Message += "\nOutput: mount.nfs: Connection timed out" }),
+		},
 		{"prose below", described + "  Warning  FailedMount  3m (x12 over 25m)  kubelet  " + mount + "\nIt began on Monday.\n", want},
 		{"another node", "Name:  other\nRoles: worker\nName:  db-0\nNamespace:  shop\nNode:  n-1/10.0.0.1\n  Warning  FailedMount  3m (x12 over 25m)  kubelet  " + mount + "\n", want},
 		{"without a name, but scheduled", "  Normal  Scheduled  25m  default-scheduler  Successfully assigned shop/db-0 to n-1\n  Warning  FailedMount  3m (x12 over 25m)  kubelet  " + mount + "\n", want},
