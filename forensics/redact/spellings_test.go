@@ -128,3 +128,25 @@ func TestEscapeAtTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestLastWord finds the last word of a name in camel case, which tells a bypass from a pass.
+func TestLastWord(t *testing.T) {
+	for name, want := range map[string]string{"monkeyByPass": "pass", "monkeyBypass": "bypass", "compass": "compass", "DB_PASS": "pass", "x": "x", "dbPassX": "x"} {
+		if got := lastWord(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestTripleQuotes finds a value of TOML between three quotes, on one line.
+func TestTripleQuotes(t *testing.T) {
+	for s, want := range map[string]string{`k = """a"b""" x`: `a"b`, `k = '''ab''' x`: "ab", "\nk='''ab'''": "ab", "k = \"\"\"a\nb\"\"\"": "", `k = """`: ""} {
+		got := ""
+		if v, ok := quotedAt(s, strings.IndexAny(s, `"'`)); ok && v.to > v.from {
+			got = s[v.from:v.to]
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
+	}
+}
