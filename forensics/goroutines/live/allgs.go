@@ -98,11 +98,14 @@ func (p *program) candidates(at, n uint64) (list []uint64, passed int) {
 	return list, passed
 }
 
-// isG says whether a g is at an address: its saved registers name it.
+// isG says whether a goroutine is at an address: its saved registers name it, and it has a number. The g on which a thread runs the
+// runtime itself (g0, gsignal) has none, and stands in no list; pointers to it are what is found while the list lies where nothing was when
+// the mappings were read.
 func (p *program) isG(addr uint64) bool {
 	if addr == 0 || addr%8 != 0 {
 		return false
 	}
-	self, err := p.u64(addr + uint64(p.gSched+p.bufG))
-	return err == nil && self == addr
+	self, err1 := p.u64(addr + uint64(p.gSched+p.bufG))
+	id, err2 := p.u64(addr + uint64(p.gID))
+	return err1 == nil && err2 == nil && self == addr && id > 0 && id <= maxID
 }

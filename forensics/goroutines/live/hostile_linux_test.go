@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"os"
@@ -91,7 +92,7 @@ func TestRestless(t *testing.T) {
 	}
 }
 
-// TestListMovedMeanwhile reads a program whose list lies where nothing was when its mappings were read.
+// TestListMovedMeanwhile reads a program whose list lies where nothing was when its mappings were read, or whose whole heap does.
 func TestListMovedMeanwhile(t *testing.T) {
 	dir := "/proc/" + strconv.Itoa(run(t, "restless").Process.Pid)
 	maps := func() ([]mapping, error) {
@@ -105,19 +106,75 @@ func TestListMovedMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := slices.DeleteFunc(all, func(m mapping) bool { return m.inode == "0" && m.start >= 0xc000000000 }) // without the heap
 	file, err := os.Open(dir + "/mem")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	p, err := open(&memory{file: file, maps: before, remap: maps}, here())
+	isHeap := func(m mapping) bool { return m.inode == "0" && m.start >= 0xc000000000 }
+	goroutinesOf := func(before []mapping) int {
+		t.Helper()
+		p, err := open(&memory{file: file, maps: before, remap: maps}, here())
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := p.goroutines()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, addr := range list {
+			if _, ok, err := p.readG(addr); ok && err == nil {
+				return len(list)
+			}
+		}
+		t.Errorf("none of %d is a goroutine", len(list))
+		return len(list)
+	}
+	if n := goroutinesOf(slices.DeleteFunc(slices.Clone(all), isHeap)); n == 0 {
+		t.Error("without the heap: none")
+	}
+	p, err := open(&memory{file: file, maps: all, remap: maps}, here())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if list, err := p.goroutines(); err != nil || len(list) == 0 {
-		t.Errorf("%d goroutines, %v", len(list), err)
+	list, err := p.goroutines()
+	if err != nil || len(list) < 1000 {
+		t.Fatal(len(list), err)
 	}
+	next := map[uint64]uint64{}
+	for i, addr := range list[1:] {
+		next[list[i]] = addr
+	}
+	var without []mapping // the pages with the list, or with copies of it from when it was shorter
+	for _, m := range all {
+		if !isHeap(m) || !holds(file, m, next) {
+			without = append(without, m)
+			continue
+		}
+		for at := m.start; at < m.end; at += 4096 {
+			page := m
+			if page.start, page.end = at, min(at+4096, m.end); !holds(file, page, next) {
+				without = append(without, page)
+			}
+		}
+	}
+	if n := goroutinesOf(without); n < 1000 {
+		t.Errorf("%d goroutines of %d", n, len(list))
+	}
+}
+
+// holds says whether some neighbours of a list stand in a part of memory.
+func holds(memory *os.File, in mapping, next map[uint64]uint64) bool {
+	data := make([]byte, in.end-in.start)
+	if _, err := memory.ReadAt(data, int64(in.start)); err != nil { // some of it was given back
+		return false
+	}
+	for ; len(data) >= 16; data = data[8:] {
+		if after, ok := next[binary.LittleEndian.Uint64(data)]; ok && after == binary.LittleEndian.Uint64(data[8:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // TestForged reads a program of which all goroutines but the first are forged, with more frames than can be read in the time that there is.
