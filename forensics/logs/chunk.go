@@ -39,6 +39,7 @@ type found struct {
 	text    string // the lines
 	line    int64
 	sampled bool // it was looked at whatever it holds
+	unknown bool // it was looked at before, and is nothing that is known
 
 	entry      *entry
 	shape      shape

@@ -3,6 +3,8 @@ package logs
 import (
 	"slices"
 	"strings"
+	"sync"
+	"unsafe"
 
 	"github.com/nodeforensics/nodeforensics/internal/cri"
 )
@@ -43,6 +45,27 @@ type rulebook struct {
 }
 
 var book = newRulebook()
+
+// wordsAnywhere finds what messages hold that may begin with anything: it costs a fraction of looking for one after another.
+var wordsAnywhere = sync.OnceValue(func() *matcher {
+	words := make([]string, len(book.anywhere))
+	for i, r := range book.anywhere {
+		words[i] = r.has
+	}
+	return newMatcher(words, nil)
+})
+
+// mayHold says whether a message, or its error, holds a word of those that may begin with anything.
+func mayHold(e *entry) bool {
+	holds := func(text string) bool {
+		return wordsAnywhere().next(unsafe.Slice(unsafe.StringData(text), len(text)), 0) >= 0
+	}
+	if holds(e.Message) {
+		return true
+	}
+	text := errorOf(e)
+	return text != e.Message && holds(text)
+}
 
 func newRulebook() rulebook {
 	b := rulebook{messages: map[Kind]message{}, byWord: map[string][]rule{}, byEvent: map[string][]rule{}}
@@ -126,13 +149,20 @@ func (b *rulebook) find(e *entry, o *occurrence) (rule, bool) {
 	if r, ok := firstFit(b.byWord[firstWord(e.Message)], e, o); ok && (r.runtime || !onlyRuntime) {
 		return r, true
 	}
-	if r, ok := firstFit(b.anywhere, e, o); ok && (r.runtime || !onlyRuntime) {
+	if r, ok := b.fitAnywhere(e, o); ok && (r.runtime || !onlyRuntime) {
 		return r, true
 	}
 	if e.Origin == "" && e.Source == "" {
 		return firstFit(b.kernel, e, o)
 	}
 	return rule{}, false
+}
+
+func (b *rulebook) fitAnywhere(e *entry, o *occurrence) (rule, bool) {
+	if !mayHold(e) {
+		return rule{}, false
+	}
+	return firstFit(b.anywhere, e, o)
 }
 
 // findEvent is the rule for an event of the API: by its reason, or by the words of its message.

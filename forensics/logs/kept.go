@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"unsafe"
 )
 
 // A kept is what counts of a log that is best read once: the messages that were looked at, compressed, in memory that all such logs share. They
@@ -84,13 +85,26 @@ func (k *keptWriter) chunk(c *chunk) {
 	}
 	k.numbers(head...)
 	for _, f := range c.found {
-		sampled := uint64(0)
-		if f.sampled {
-			sampled = 1
-		}
-		k.numbers(uint64(f.line), sampled, uint64(len(f.text)))
+		k.numbers(uint64(f.line), f.look(), uint64(len(f.text)))
 		_, _ = io.WriteString(k.packed, f.text) // into memory
 	}
+}
+
+// How a message that was kept is looked at again.
+const (
+	lookWhole   = iota // for what it means
+	lookSampled        // it was looked at whatever it holds
+	lookUnknown        // it holds a word, and is nothing that is known
+)
+
+func (f *found) look() uint64 {
+	switch {
+	case f.sampled:
+		return lookSampled
+	case !f.known:
+		return lookUnknown
+	}
+	return lookWhole
 }
 
 func (k *keptWriter) numbers(list ...uint64) {
@@ -152,7 +166,7 @@ func keptChunk(in *bufio.Reader) (*chunk, error) {
 		if _, err := io.ReadFull(in, text); err != nil {
 			return nil, err
 		}
-		c.found = append(c.found, found{line: int64(of[0]), sampled: of[1] == 1, text: string(text)})
+		c.found = append(c.found, found{line: int64(of[0]), sampled: of[1] == lookSampled, unknown: of[1] == lookUnknown, text: unsafe.String(unsafe.SliceData(text), len(text))})
 	}
 	return c, nil
 }
@@ -175,14 +189,18 @@ func (c *chunk) scanAgain() {
 
 // parse makes an entry of the text.
 func (f *found) parse(p *lineParser) {
-	lines := strings.SplitAfterN(f.text, "\n", maxJoined+2)
-	if last := len(lines) - 1; lines[last] == "" && last > 0 {
-		lines = lines[:last]
-	}
 	f.entry = new(entry)
-	*f.entry, f.shape = p.parse(lines...)
+	if end := strings.IndexByte(f.text, '\n'); end < 0 || end == len(f.text)-1 { // nearly all
+		*f.entry, f.shape = p.parse(f.text)
+	} else {
+		lines := strings.SplitAfterN(f.text, "\n", maxJoined+2)
+		if last := len(lines) - 1; lines[last] == "" {
+			lines = lines[:last]
+		}
+		*f.entry, f.shape = p.parse(lines...)
+	}
 	f.entry.Line = f.line
-	if !f.sampled {
+	if !f.sampled && !f.unknown {
 		f.occurrence, f.known = classify(f.entry)
 	}
 }

@@ -90,15 +90,15 @@ func mayNameNode(line string) bool {
 
 // ownName is the name of the node in a line of its kubelet; "" where the line has none.
 func ownName(e *entry) string {
-	if !kubeletOrigin(e.Origin) || !mayNameNode(clip(e.Raw)) {
-		return ""
-	}
 	switch e.Source {
 	case "kubelet.go", "kubelet_node_status.go", "controller.go", "reflector.go", "flags.go", "flag.go", "server.go", "kubelet_getters.go", "event.go":
 	default:
 		return ""
 	}
 	text := clip(e.Raw)
+	if !kubeletOrigin(e.Origin) || !mayNameNode(text) {
+		return ""
+	}
 	if len(text) > 4096 {
 		text = text[:4096]
 	}

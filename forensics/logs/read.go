@@ -197,23 +197,45 @@ func newReader(opt Options, words []string, tell func(path string, f *found)) *r
 // close ends the workers. A producer that is stuck is left behind.
 func (r *reader) close() { close(r.end) }
 
+// A reading is that of one source, from its beginning on.
+type reading struct {
+	ctx      context.Context
+	cancel   context.CancelFunc
+	progress *progress
+	producer *producer
+	chunks   chan *chunk
+	ended    chan error // when chunks is closed
+}
+
 // file reads one source to its end and folds what it says.
-func (r *reader) file(ctx context.Context, src Source) File {
-	p := &progress{File: File{Path: src.Path, Origin: cmp.Or(src.Origin, "unknown"), AnyWriter: src.AnyWriter, Status: "read"}, shapes: map[string]int{}, mixed: src.Origin == ""}
-	chunks := make(chan *chunk, cap(r.free))
-	ended := make(chan error, 1)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	producer := &producer{r: r, src: src, chunks: chunks}
+func (r *reader) file(ctx context.Context, src Source) File { return r.rest(r.begin(ctx, src)) }
+
+// begin begins to read a source. As much is read ahead as there are buffers for.
+func (r *reader) begin(ctx context.Context, src Source) *reading {
+	of := &reading{
+		progress: &progress{File: File{Path: src.Path, Origin: cmp.Or(src.Origin, "unknown"), AnyWriter: src.AnyWriter, Status: "read"}, shapes: map[string]int{}, mixed: src.Origin == ""},
+		chunks:   make(chan *chunk, cap(r.free)),
+		ended:    make(chan error, 1),
+	}
+	of.ctx, of.cancel = context.WithCancel(ctx)
+	producer := &producer{r: r, src: src, chunks: of.chunks}
+	of.producer = producer
 	go func() {
-		ended <- r.opt.Do(ctx, "log "+src.Path, func() error {
-			defer close(chunks)
+		of.ended <- r.opt.Do(of.ctx, "log "+src.Path, func() error {
+			defer close(of.chunks)
 			if src.kept != nil {
-				return producer.again(ctx)
+				return producer.again(of.ctx)
 			}
-			return producer.run(ctx)
+			return producer.run(of.ctx)
 		})
 	}()
+	return of
+}
+
+// rest folds what a source says, to its end.
+func (r *reader) rest(of *reading) File {
+	defer of.cancel()
+	p, producer := of.progress, of.producer
 	for {
 		var stalled <-chan time.Time
 		if r.opt.Stall > 0 {
@@ -223,9 +245,9 @@ func (r *reader) file(ctx context.Context, src Source) File {
 		case <-stalled:
 			p.Status, p.Detail = "timeout", fmt.Sprintf("no data for %v", r.opt.Stall)
 			return r.describe(p)
-		case c, more := <-chunks:
+		case c, more := <-of.chunks:
 			if !more {
-				err := <-ended
+				err := <-of.ended
 				if r.keep != nil {
 					r.keep.of, r.keep.err = producer, err
 				}
@@ -246,7 +268,7 @@ func (r *reader) file(ctx context.Context, src Source) File {
 				}
 			}
 			r.release(c)
-		case <-ctx.Done(): // what is under way is left alone: it may be stuck in the kernel
+		case <-of.ctx.Done(): // what is under way is left alone: it may be stuck in the kernel
 			p.Status, p.Detail = "timeout", "not read to the end in time"
 			return r.describe(p)
 		}

@@ -174,22 +174,34 @@ func (r *Reader) tellStashed(ctx context.Context) {
 	r.teller.settle(logs)
 	r.date(logs)
 	inOrder(logs)
-	for _, l := range logs {
-		r.tellOne(ctx, l)
-	}
+	r.tellKept(ctx, logs)
 	r.pages.drop(0)
 }
 
-// tellOne tells a log that was kept.
-func (r *Reader) tellOne(ctx context.Context, l *addedLog) {
-	r.teller.log, l.state = l, logDone
-	src, before := l.src, l.file
-	src.kept = l.kept
-	l.file = r.reader.file(ctx, src)
-	if l.kept.of == nil {
-		l.file.Status, l.file.Detail = before.Status, before.Detail
+// tellKept tells logs that were kept. Each begins to be unpacked while the one before it is told.
+func (r *Reader) tellKept(ctx context.Context, logs []*addedLog) {
+	begin := func(l *addedLog) *reading {
+		src := l.src
+		src.kept = l.kept
+		return r.reader.begin(ctx, src)
 	}
-	l.kept = nil
+	var next *reading
+	for i, l := range logs {
+		now := next
+		if now == nil {
+			now = begin(l)
+		}
+		if i+1 < len(logs) {
+			next = begin(logs[i+1])
+		}
+		r.teller.log, l.state = l, logDone
+		before := l.file
+		l.file = r.reader.rest(now)
+		if l.kept.of == nil {
+			l.file.Status, l.file.Detail = before.Status, before.Detail
+		}
+		l.kept = nil
+	}
 }
 
 // inOrder puts the oldest log first, if all have times.
@@ -267,12 +279,18 @@ func (r *Reader) Stories(ctx context.Context, nodes ...string) []Story {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(lastWords, cancel) })()
 	ready := 0 // as many logs were seen to
-	for i, l := range logs {
+	for i := 0; i < len(logs); i++ {
+		l := logs[i]
 		if i >= ready && l.state == logToRead {
 			ready = i + r.stashAgain(ctx, logs[i:])
 		}
 		if l.state == logStashed {
-			r.tellOne(whole, l)
+			last := i
+			for last+1 < len(logs) && logs[last+1].state == logStashed {
+				last++
+			}
+			r.tellKept(whole, logs[i:last+1])
+			i = last
 			continue
 		}
 		r.teller.log, l.state = l, logDone
