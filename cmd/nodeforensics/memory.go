@@ -17,7 +17,7 @@ const (
 const (
 	nodeGC    = 50
 	holdersGC = 200
-	readGC    = 100
+	readGC    = 150
 )
 
 // limitMemory makes this process small rather than fast, unless the environment says how large it may be.

@@ -344,3 +344,38 @@ func TestVersionAfterManyLines(t *testing.T) {
 		}
 	}
 }
+
+// TestToldNames reads lines that differ in what stands before their words: only some tell the name of their node, however often they come.
+func TestToldNames(t *testing.T) {
+	told := toldNames{}
+	p := lineParser{zone: time.UTC, latest: collected, origin: "kubelet"}
+	long := strings.Repeat("x", maxToldText)
+	for range 3 {
+		for line, want := range map[string]string{
+			`E1120 10:27:45.000000 15709 kubelet.go:2448] "Error updating node status, will retry" err="error getting node \"node-1\": timed out"` + "\n":         "node-1",
+			`E1120 10:27:46.000000 15709 kubelet.go:2448] "Error updating node status, will retry" err="error getting node \"node-2\": timed out"` + "\n":         "node-2",
+			`E1120 10:27:46.000000 15709 reconciler.go:2448] "Error updating node status, will retry" err="error getting node \"node-1\": timed out"` + "\n":      "",
+			`E1120 10:27:45.000000 15709 kubelet.go:2448] "Error updating node status, will retry" err="error getting node \"node-3\": timed out" ` + long + "\n": "node-3",
+			`E1120 10:27:45.000000 15709 kubelet.go:2448] "Error syncing pod, skipping" pod="default/web" podUID="0a1b" node=a` + "\n":                            "",
+		} {
+			e, _ := p.parse(line)
+			if got := told.ownName(&e); got != want {
+				t.Errorf("%q: %q, want %q", line, got, want)
+			}
+		}
+	}
+	if len(told) != 3 {
+		t.Errorf("%d texts are kept, want the 3 short ones of files that tell names", len(told))
+	}
+	for i := range 3 * maxTold {
+		e, _ := p.parse(fmt.Sprintf("E1120 10:27:45.000000 15709 kubelet.go:2448] Error syncing pod %d\n", i))
+		told.ownName(&e)
+	}
+	if len(told) > maxTold {
+		t.Errorf("%d texts are kept", len(told))
+	}
+	other, _ := p.parse(`E1120 10:27:45.000000 15709 kubelet.go:2448] "Error updating node status, will retry" err="error getting node \"node-1\": timed out"` + "\n")
+	if other.Origin = "coredns"; told.ownName(&other) != "" {
+		t.Error("another program names the node")
+	}
+}

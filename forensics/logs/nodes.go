@@ -81,22 +81,51 @@ var ownNames = pattern.New(`--hostname-override=\\?"?([\w.-]+)|` +
 	`(?:getting|updating) node \\?"([\w.-]+)\\?"|^node "([\w.-]+)" not found`)
 
 // ownNameWords are parts of all lines that have such a name: the search for them costs less than the expression.
-var ownNameWords = []string{"hostname-override", "node=", " node ", "nodeName", "etadata.name", "pec.nodeName", "leases/", "/nodes/", "node \\\"", "node \""}
+var ownNameWords = []string{"egister", "nodeName", "/nodes/", "leases/", "ting node ", "ssage for node", "etting node annotation", "hostname-override", "etadata.name"}
 
 func mayNameNode(line string) bool {
-	return strings.Contains(line, "ode") && slices.ContainsFunc(ownNameWords, func(w string) bool { return strings.Contains(line, w) }) ||
-		strings.Contains(line, "hostname-override") || strings.Contains(line, "etadata.name")
+	return slices.ContainsFunc(ownNameWords, func(w string) bool { return strings.Contains(line, w) }) || strings.HasPrefix(line, `node "`)
 }
 
+// toldNames are what lines of kubelets have told of the name of their node, by what stands in them from the source file on: a kubelet in
+// trouble says the same thing thousands of times.
+type toldNames map[string]string
+
+const (
+	maxTold     = 4096 // lines
+	maxToldText = 1024 // bytes of each
+)
+
 // ownName is the name of the node in a line of its kubelet; "" where the line has none.
-func ownName(e *entry) string {
+func (t toldNames) ownName(e *entry) string {
 	switch e.Source {
 	case "kubelet.go", "kubelet_node_status.go", "controller.go", "reflector.go", "flags.go", "flag.go", "server.go", "kubelet_getters.go", "event.go":
 	default:
 		return ""
 	}
+	if !kubeletOrigin(e.Origin) {
+		return ""
+	}
 	text := clip(e.Raw)
-	if !kubeletOrigin(e.Origin) || !mayNameNode(text) {
+	if at := strings.Index(text, e.Source); at > 0 {
+		text = text[at:]
+	}
+	name, known := t[text]
+	switch {
+	case len(text) > maxToldText:
+		return nameIn(clip(e.Raw))
+	case !known:
+		if len(t) >= maxTold {
+			clear(t)
+		}
+		name = strings.Clone(nameIn(clip(e.Raw)))
+		t[strings.Clone(text)] = name
+	}
+	return name
+}
+
+func nameIn(text string) string {
+	if !mayNameNode(text) {
 		return ""
 	}
 	if len(text) > 4096 {
@@ -130,13 +159,13 @@ type identities struct {
 const maxSpans = 32
 
 // note takes a line into account.
-func (id *identities) note(e *entry, known bool) {
+func (id *identities) note(e *entry, known bool, told toldNames) {
 	if id.first.IsZero() {
 		id.first = e.Time
 	}
 	name := ""
 	if known || e.Host == "" {
-		name = ownName(e)
+		name = told.ownName(e)
 	}
 	if at := id.names.of(e); at >= 0 {
 		if name != "" {
