@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
@@ -102,6 +103,31 @@ func TestADeadDiskIsNotAsked(t *testing.T) {
 				t.Errorf("coverage %+v", e.Coverage)
 			}
 		})
+	}
+}
+
+// TestAPlaceOnABindMount has the kubelet's directory on a bind mount of a part of its disk: the disk is named by where all of it is seen.
+func TestAPlaceOnABindMount(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("mounts need root")
+	}
+	disk, root := t.TempDir(), t.TempDir()
+	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(disk, unix.MNT_DETACH) })
+	if err := os.Mkdir(filepath.Join(disk, "kubelet"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount(filepath.Join(disk, "kubelet"), root, "", unix.MS_BIND, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(root, unix.MNT_DETACH) })
+	e := measured(t, root, nil, Options{})
+	p, ok := e.Disks.Place(eviction.RoleNode)
+	i := slices.IndexFunc(e.Disks.FileSystems, func(f eviction.FileSystem) bool { return f.Device == p.Device })
+	if !ok || i < 0 || p.Path != root || e.Disks.FileSystems[i].MountPoint != disk {
+		t.Errorf("nodefs is %+v on %+v, want the disk at %s", p, e.Disks.FileSystems, disk)
 	}
 }
 

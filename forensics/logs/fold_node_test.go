@@ -345,11 +345,11 @@ func TestVersionAfterManyLines(t *testing.T) {
 	}
 }
 
-// TestToldNames reads lines that differ in what stands before their words: only some tell the name of their node, however often they come.
-func TestToldNames(t *testing.T) {
-	told := toldNames{}
+// TestNameCache reads lines that differ in what stands before their words: only some tell the name of their node, however often they come.
+func TestNameCache(t *testing.T) {
+	cache := nameCache{}
 	p := lineParser{zone: time.UTC, latest: collected, origin: "kubelet"}
-	long := strings.Repeat("x", maxToldText)
+	long := strings.Repeat("x", maxCachedText)
 	for range 3 {
 		for line, want := range map[string]string{
 			`E1120 10:27:45.000000 15709 kubelet.go:2448] "Error updating node status, will retry" err="error getting node \"node-1\": timed out"` + "\n":         "node-1",
@@ -359,23 +359,23 @@ func TestToldNames(t *testing.T) {
 			`E1120 10:27:45.000000 15709 kubelet.go:2448] "Error syncing pod, skipping" pod="default/web" podUID="0a1b" node=a` + "\n":                            "",
 		} {
 			e, _ := p.parse(line)
-			if got := told.ownName(&e); got != want {
+			if got := cache.ownName(&e); got != want {
 				t.Errorf("%q: %q, want %q", line, got, want)
 			}
 		}
 	}
-	if len(told) != 3 {
-		t.Errorf("%d texts are kept, want the 3 short ones of files that tell names", len(told))
+	if len(cache) != 3 {
+		t.Errorf("%d texts are kept, want the 3 short ones of files that tell names", len(cache))
 	}
-	for i := range 3 * maxTold {
+	for i := range 3 * maxCachedNames {
 		e, _ := p.parse(fmt.Sprintf("E1120 10:27:45.000000 15709 kubelet.go:2448] Error syncing pod %d\n", i))
-		told.ownName(&e)
+		cache.ownName(&e)
 	}
-	if len(told) > maxTold {
-		t.Errorf("%d texts are kept", len(told))
+	if len(cache) > maxCachedNames {
+		t.Errorf("%d texts are kept", len(cache))
 	}
 	other, _ := p.parse(`E1120 10:27:45.000000 15709 kubelet.go:2448] "Error updating node status, will retry" err="error getting node \"node-1\": timed out"` + "\n")
-	if other.Origin = "coredns"; told.ownName(&other) != "" {
+	if other.Origin = "coredns"; cache.ownName(&other) != "" {
 		t.Error("another program names the node")
 	}
 }

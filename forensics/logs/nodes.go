@@ -87,17 +87,17 @@ func mayNameNode(line string) bool {
 	return slices.ContainsFunc(ownNameWords, func(w string) bool { return strings.Contains(line, w) }) || strings.HasPrefix(line, `node "`)
 }
 
-// toldNames are what lines of kubelets have told of the name of their node, by what stands in them from the source file on: a kubelet in
+// A nameCache has what lines of kubelets say of the name of their node, by what stands in them from the source file on: a kubelet in
 // trouble says the same thing thousands of times.
-type toldNames map[string]string
+type nameCache map[string]string
 
 const (
-	maxTold     = 4096 // lines
-	maxToldText = 1024 // bytes of each
+	maxCachedNames = 4096 // lines
+	maxCachedText  = 1024 // bytes of each
 )
 
 // ownName is the name of the node in a line of its kubelet; "" where the line has none.
-func (t toldNames) ownName(e *entry) string {
+func (t nameCache) ownName(e *entry) string {
 	switch e.Source {
 	case "kubelet.go", "kubelet_node_status.go", "controller.go", "reflector.go", "flags.go", "flag.go", "server.go", "kubelet_getters.go", "event.go":
 	default:
@@ -112,10 +112,10 @@ func (t toldNames) ownName(e *entry) string {
 	}
 	name, known := t[text]
 	switch {
-	case len(text) > maxToldText:
+	case len(text) > maxCachedText:
 		return nameIn(clip(e.Raw))
 	case !known:
-		if len(t) >= maxTold {
+		if len(t) >= maxCachedNames {
 			clear(t)
 		}
 		name = strings.Clone(nameIn(clip(e.Raw)))
@@ -159,13 +159,13 @@ type identities struct {
 const maxSpans = 32
 
 // note takes a line into account.
-func (id *identities) note(e *entry, known bool, told toldNames) {
+func (id *identities) note(e *entry, known bool, cache nameCache) {
 	if id.first.IsZero() {
 		id.first = e.Time
 	}
 	name := ""
 	if known || e.Host == "" {
-		name = told.ownName(e)
+		name = cache.ownName(e)
 	}
 	if at := id.names.of(e); at >= 0 {
 		if name != "" {

@@ -234,7 +234,7 @@ func (p *lineParser) numbered(e *entry, s *shape, text string) (string, bool) {
 	if inner, ok := p.kmsg(e, s, text); ok {
 		return inner, true
 	}
-	if since, end := bootSeconds(text); end > 15 && since > 1e9*time.Second && text[end:] != "" && text[end] == ' ' {
+	if since, end := bootSeconds(text); end == len("1795251602.000001") && strings.HasPrefix(text[end:], " ") { // journalctl -o short-unix
 		s.stamp(e, time.Unix(0, int64(since)).UTC(), true)
 		return p.tagged(e, s, text[end:])
 	}

@@ -32,7 +32,7 @@ type Reader struct {
 	packed  *flate.Writer
 	reader  *reader
 	teller  teller
-	told    toldNames
+	names   nameCache
 }
 
 const (
@@ -71,7 +71,7 @@ func (r *Reader) Add(ctx context.Context, src Source) {
 	if r.reader == nil {
 		r.room = cmp.Or(r.room, stashSize)
 		r.reader = newReader(r.Options, literals(), nil)
-		r.teller.nodes, r.told = map[int]*nodeStory{}, toldNames{}
+		r.teller.nodes, r.names = map[int]*nodeStory{}, nameCache{}
 	}
 	l := &addedLog{src: src}
 	r.logs = append(r.logs, l)
@@ -88,7 +88,7 @@ func (r *Reader) stash(ctx context.Context, l *addedLog) {
 	l.state = logStashed
 	k := r.newKept()
 	r.reader.tell = func(_ string, f *found) {
-		l.note(f.entry, f.known, r.told)
+		l.note(f.entry, f.known, r.names)
 		l.dates.note(f.entry, &f.shape)
 	}
 	r.reader.keep, r.reader.kept = k, func() {
@@ -247,7 +247,7 @@ func (r *Reader) glance(ctx context.Context, l *addedLog) {
 		}
 		e, s := p.parser.parse(string(line))
 		_, known := classify(&e)
-		l.note(&e, known, r.told)
+		l.note(&e, known, r.names)
 		l.dates.note(&e, &s)
 	}
 	switch {

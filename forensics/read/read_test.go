@@ -153,6 +153,38 @@ func (failing) Close() error               { return nil }
 func (failing) Size() int64                { return 0 }
 func (failing) ModTime() time.Time         { return time.Time{} }
 
+// A log that stops coming was used as far as it came, one that is refused was not.
+func TestLogsThatWereNotReadToTheEnd(t *testing.T) {
+	line := "E1120 10:27:45.000000   15709 kubelet.go:2448] \"Error getting node\" err=\"node \\\"node-1\\\" not found\"\n"
+	for _, c := range []struct {
+		lines int
+		used  bool
+	}{{0, false}, {30_000, true}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		out, in := io.Pipe()
+		go func() {
+			_, _ = io.WriteString(in, strings.Repeat(line, max(c.lines, 1)))
+			if c.lines == 0 {
+				_ = in.CloseWithError(fs.ErrPermission)
+				return
+			}
+			cancel() // and nothing more comes
+		}()
+		f := read.File{Name: "kubelet.log", Stream: true, Open: func() (read.Content, error) { return stopping{out}, nil }}
+		_, results := read.Files(ctx, read.Options{}, f)
+		cancel()
+		if len(results) != 1 || results[0].Used != c.used || results[0].Err == nil {
+			t.Errorf("%d lines: %+v, want used: %v", c.lines, results, c.used)
+		}
+		_ = out.Close()
+	}
+}
+
+type stopping struct{ *io.PipeReader }
+
+func (stopping) Size() int64        { return 0 }
+func (stopping) ModTime() time.Time { return time.Time{} }
+
 // Any of the objects that matter makes a dump, also where there are as many of one kind as of another.
 func TestAPIDumpOfFewObjects(t *testing.T) {
 	kinds := map[string]string{

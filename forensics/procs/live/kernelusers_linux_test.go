@@ -144,14 +144,19 @@ func TestKernelHolders(t *testing.T) {
 	}
 }
 
-// TestLoopInUse has a file system on a loop device, which has to go before that.
+// TestLoopInUse has a file system on a loop device, which has to go before that. One is mounted by another name of the device, as those of
+// /dev/disk are: it is known by its number.
 func TestLoopInUse(t *testing.T) {
-	for fsType, size := range map[string]string{"ext4": "8M", "btrfs": "200M"} {
-		t.Run(fsType, func(t *testing.T) {
+	for _, c := range []struct{ fsType, size, mount string }{
+		{"ext4", "8M", `mount -o loop "$1" "$2"`},
+		{"btrfs", "200M", `mount -o loop "$1" "$2"`},
+		{"ext4", "8M", `d=$(losetup --find --show "$1") && mknod "$3" b $(stat -c '0x%t 0x%T' "$d") && mount "$3" "$2" && losetup -d "$d"`}, // goes when it is not mounted
+	} {
+		t.Run(c.fsType, func(t *testing.T) {
 			dir, to := t.TempDir(), t.TempDir()
 			mountAt(t, "tmpfs", dir, "tmpfs", 0, "")
 			image := dir + "/image"
-			for _, command := range [][]string{{"truncate", "-s", size, image}, {"mkfs." + fsType, "-q", image}, {"mount", "-o", "loop", image, to}} {
+			for _, command := range [][]string{{"truncate", "-s", c.size, image}, {"mkfs." + c.fsType, "-q", image}, {"sh", "-ec", c.mount, "sh", image, to, t.TempDir() + "/device"}} {
 				if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
 					t.Skipf("%s: %v %s", command[0], err, out)
 				}
