@@ -190,7 +190,7 @@ func failingVolumes(p *forensics.Pass, names ...string) volumeOperations {
 	}
 	for _, o := range logview.Story(p).Operations {
 		driver := logview.DriverOf(o.Subject)
-		if !slices.Contains(names, o.Name) || o.Failed == nil || driver != "" && broken[driver] || !logview.AfterStart(p, o.Failed) {
+		if !slices.Contains(names, o.Name) || o.Failures == 0 || driver != "" && broken[driver] || !logview.AfterStart(p, o.Failed) {
 			continue
 		}
 		found = append(found, volumeOperation{o})
@@ -218,13 +218,16 @@ func (list volumeOperations) report(p *forensics.Pass, done string, pods map[str
 		o.PodUID = logview.UIDOf(p, o.Subject)
 		failures := max(o.Failures, failuresBefore(o.RetrySeconds))
 		window := max(150*time.Second, time.Duration(2*o.RetrySeconds)*time.Second)
-		if o.RetrySeconds == 0 && o.Failures > manyEvents {
-			window = 30 * time.Minute
+		if o.RetrySeconds == 0 { // events
+			if window = 15 * time.Minute; o.Failures > manyEvents {
+				window = 30 * time.Minute
+			}
 		}
 		current := logview.Within(o.Failed, logview.KubeletEnd(p), window)
 		lasting := o.Code == "Multi-Attach" // which is said once, and lasts until the volume is attached
-		picked := failures < logview.FewFailures && !lasting && logview.Picked(p, o.Failed)
-		f := o.finding(p, done, lasting || current && failures >= logview.FewFailures || picked)
+		over := logview.SaidOver(p, logs.Event{Quotes: o.Quotes})
+		picked := failures < logview.FewFailures && !lasting && logview.Picked(p, o.Failed) && !passing(o.Reason)
+		f := o.finding(p, done, !over && (lasting || current && failures >= logview.FewFailures || picked))
 		if picked {
 			f.Confidence, f.ConfidenceWhy = forensics.Possible, incident.FewLines
 		}
@@ -242,6 +245,12 @@ func (list volumeOperations) report(p *forensics.Pass, done string, pods map[str
 	}
 }
 
+// passing says whether the kubelet mounts the volume at the next try, as a rule: it has just been told of the pod, and not yet of its secrets
+// (pkg/kubelet/util/manager).
+func passing(reason string) bool {
+	return strings.Contains(reason, "failed to sync ") && strings.Contains(reason, " cache: timed out")
+}
+
 // manyEvents is half of the 25 events of one object that a program sends at once; of the later ones it sends one in five minutes, whatever they
 // say (client-go, tools/record, events_cache.go). Two things that fail in turns share them: a volume that cannot be mounted, and the pod that
 // waits for it.
@@ -255,6 +264,14 @@ func failuresBefore(retrySeconds float64) int64 {
 		n++
 	}
 	return n
+}
+
+// lastAt says when something happened last, as far as that is known.
+func lastAt(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return ", last at " + logview.Moment(t)
 }
 
 func (o volumeOperation) finding(p *forensics.Pass, done string, grave bool) forensics.Finding {
@@ -274,7 +291,7 @@ func (o volumeOperation) finding(p *forensics.Pass, done string, grave bool) for
 	if driver := logview.DriverOf(o.Subject); driver != "" {
 		f.Detail = "CSI driver: " + driver + "."
 	}
-	f.Detail = findings.Sentences(f.Detail, findings.Capital(o.Name)+" failed "+findings.Times(o.Failures)+", last at "+logview.Moment(o.Failed)+".")
+	f.Detail = findings.Sentences(f.Detail, findings.Capital(o.Name)+" failed "+findings.Times(o.Failures)+lastAt(o.Failed)+".")
 	if reason := strings.Join(strings.Fields(o.Reason), " "); reason != "" {
 		f.Detail += " Last error: " + strings.TrimRight(reason, ".") + "."
 		f.Title = headline.Fit(f.Title + ": " + incident.Short(reason, max(24, headline.Most-len(f.Title)-2)))

@@ -41,13 +41,16 @@ var operationEnds = map[Kind]string{
 	KindDeviceUnmounted: opUnmountDevice, KindVolumeDetached: "",
 }
 
-// operationFails says whether a line is the end of an operation that failed.
+// operationFails says whether a line is the end of an operation that failed. Of an event, people often quote the message alone.
 func operationFails(o *occurrence) bool {
-	return o.Entry.API != nil && operationOf(o.Entry.Message) != "" || strings.HasPrefix(o.Entry.Message, "Operation for ") || strings.HasPrefix(o.Entry.Message, "operation {")
+	return ofEvent(o) && operationOf(o.Entry.Message) != "" || strings.HasPrefix(o.Entry.Message, "Operation for ") || strings.HasPrefix(o.Entry.Message, "operation {")
 }
 
+// ofEvent says whether a line may be an event of the API, or the message of one.
+func ofEvent(o *occurrence) bool { return o.Entry.API != nil || o.Entry.Bare && o.Entry.Time.IsZero() }
+
 func (s *operations) add(file string, o occurrence, drop func(Kind)) {
-	if o.UniqueName == "" && (o.Entry.API == nil || o.Volume == "") {
+	if o.UniqueName == "" && (!ofEvent(&o) || o.Volume == "") {
 		return
 	}
 	if name, ok := operationStarts[o.Kind]; ok {

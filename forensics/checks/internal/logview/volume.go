@@ -2,6 +2,7 @@ package logview
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,8 +13,10 @@ import (
 // Unresolved says whether a failure was current when the log ended: within the time until its next retry and a margin.
 func Unresolved(p *forensics.Pass, e logs.Event) bool {
 	last, end := Last([]logs.Event{e}), KubeletEnd(p)
-	if last == nil && end == nil { // people quote messages without their times
-		return len(Events(p, logs.KindUnmountDone, logs.KindVolumeDetached, logs.KindDeviceUnmounted)) == 0
+	if last == nil { // people quote messages without their times
+		return !slices.ContainsFunc(Events(p, logs.KindUnmountDone, logs.KindVolumeDetached, logs.KindDeviceUnmounted), func(done logs.Event) bool {
+			return end == nil || done.Volume == "" || e.Volume == "" || done.Volume == e.Volume
+		})
 	}
 	return last != nil && end != nil && end.Sub(*last) <= max(endOfLog, time.Duration(2*e.Number)*time.Second) && !undone(p, e)
 }
