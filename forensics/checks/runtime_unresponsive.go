@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/diskview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
@@ -43,7 +44,9 @@ answer to Version alone does not prove a healthy runtime: lists and the status o
 
 The kubelet's log shows it, too: such calls that failed with DeadlineExceeded or Unavailable, "container runtime is down", a
 socket that refuses. It is critical if that was logged for a minute or more and still at the log's end, and the log reaches
-the examination. A problem that was over by then is information.`,
+the examination. A problem that was over by then is information.
+
+containerd's log shows when the shims of single containers have not answered it: three such messages up to the end of the log are a warning.`,
 	Severity: forensics.Critical,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines, forensics.SourceRuntimeAnswer, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
@@ -58,8 +61,34 @@ the examination. A problem that was over by then is information.`,
 			p.Report(withRuntimeInLog(p, inLog, f))
 		case inLog != nil:
 			p.Report(silenceFinding(p, inLog))
+		default:
+			reportSilentShims(p)
 		}
 	},
+}
+
+// reportSilentShims reports containers whose shim has not answered containerd in time. It asks all of them again and again, for their metrics
+// and their state.
+func reportSilentShims(p *forensics.Pass) {
+	spec := incident.Spec{Window: 6 * time.Minute, Subject: func(logs.Event) forensics.Entity { return p.Model.RuntimeEntity() }}
+	for _, i := range spec.Find(p, logview.Events(p, "shim-silent")) {
+		i.Expect(p, logview.FewFailures)
+		ids := map[string]bool{}
+		for _, e := range i.Events {
+			ids[e.Container] = true
+		}
+		what, now := "A container shim", " does not respond to containerd"
+		if len(ids) > 1 {
+			what, now = findings.Plural(len(ids), "container shim"), " do not respond to containerd"
+		}
+		f := i.Finding(p, what+now, what+" did not respond to containerd")
+		f.Effect = "containers can neither be started nor stopped"
+		f.Detail = findings.Sentences(f.Detail, "Each container has a shim, a process that starts and ends it for containerd. One that does not respond is busy, stopped, or blocked in the kernel.")
+		if i.Grave() {
+			f.Remedies = []forensics.Remedy{incident.Look("shows shims and runc that are blocked in the kernel (state D) or stopped (T)", "ps", "-eo", "pid,ppid,state,wchan:32,args")}
+		}
+		p.Report(f)
+	}
 }
 
 // askingRuntime lists the goroutines that wait for an answer that a healthy runtime gives at once.

@@ -41,7 +41,7 @@ ownership (fsGroup).`,
 				}
 			}
 		}
-		waiting := incident.Spec{Few: 2, Kubelet: true, Window: 5 * time.Minute, Subject: func(e logs.Event) forensics.Entity {
+		waiting := incident.Spec{Few: 2, Waited: true, Kubelet: true, Window: 5 * time.Minute, Subject: func(e logs.Event) forensics.Entity {
 			pod := incident.PodOf(p, e)
 			if pod.Kind == "" && e.Volume != "" && !pods[""] { // an event that was quoted alone
 				return incident.Thing(forensics.KindVolume, e.Volume)

@@ -173,6 +173,9 @@ func (b *rulebook) findEvent(e *entry, o *occurrence) (rule, bool) {
 			continue
 		}
 		*o = occurrence{Kind: r.kind, Time: e.Time, Entry: e, Subject: subject}
+		if o.PodName == "" && o.PodUID == "" {
+			o.PodName, o.PodUID = formattedPod(e.Message)
+		}
 		o.Reason, o.Code = bothEnds(e.Message), code(e.Message)
 		if r.fill == nil || r.fill(e, o) {
 			return r, true
@@ -190,6 +193,9 @@ func (b *rulebook) findEvent(e *entry, o *occurrence) (rule, bool) {
 	o.Node = subject.Node
 	if o.PodName == "" && o.PodUID == "" {
 		o.PodName, o.PodUID = subject.PodName, subject.PodUID
+	}
+	if o.PodName == "" && o.PodUID == "" {
+		o.PodName = podInHalves(e.Message)
 	}
 	return r, ok
 }

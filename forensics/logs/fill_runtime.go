@@ -240,7 +240,7 @@ func shimFailed(e *entry, o *occurrence) bool {
 		o.Container = cut(id, maxName)
 	} else if id := strings.Trim(word(e.Message, "container_id:", " ,}"), `"\`); id != "" {
 		o.Container = cut(id, maxName)
-	} else if id := cmp.Or(word(e.Message, "ContainerID:", " ,}"), word(e.Message, "get state for ", " ")); id != "" {
+	} else if id := cmp.Or(word(e.Message, "ContainerID:", " ,}"), word(e.Message, "get state for ", " "), word(e.Message, "collecting metrics for ", " ")); id != "" {
 		o.Container = cut(id, maxName)
 	}
 	return true

@@ -282,7 +282,25 @@ func notMounted(e *entry, o *occurrence) bool {
 	if o.Volume == "" {
 		o.Volume = volumeList(text, "unattached/unmounted volumes=[")
 	}
+	if o.PodName == "" && o.PodUID == "" {
+		o.PodName = podInHalves(text)
+	}
 	return true
+}
+
+// podInHalves reads `for pod "NAMESPACE"/"NAME"` of kubelets up to 1.11, of which those up to 1.5 have it the other way round: the namespace is
+// default or kube-system, or else the shorter of both.
+func podInHalves(text string) string {
+	a, rest, ok := strings.Cut(between(text, `for pod "`, `. list of`), `"/"`)
+	b, ended := strings.CutSuffix(rest, `"`)
+	if !ok || !ended || a == "" || b == "" {
+		return ""
+	}
+	isSystem := func(s string) bool { return s == "default" || s == "kube-system" }
+	if isSystem(b) && !isSystem(a) || !isSystem(a) && len(b) < len(a) {
+		a, b = b, a
+	}
+	return cut(a+"/"+b, maxName)
 }
 
 // waitReason drops the lists of volumes: what is not yet attached is noise up to 1.26.

@@ -47,7 +47,10 @@ func kernelMessages() []message {
 		},
 		{
 			kind: KindKernelHungTask, lane: LaneKernel, words: "a task is blocked",
-			rules: []rule{{has: " for more than ", err: " blocked", find: []string{"blocked for more than", "in I/O wait for more"}, fill: hungTask}},
+			rules: []rule{
+				{has: " for more than ", err: " blocked", find: []string{"blocked for more", "in I/O wait for more"}, fill: hungTask},
+				{start: "INFO: task ", has: " blocked for more", find: []string{"blocked for more"}, fill: hungTask}, // a line that was cut
+			},
 		},
 		{
 			kind: KindKernelNFSTimeout, lane: LaneKernel, words: "NFS server does not respond, calls fail",

@@ -31,6 +31,9 @@ const (
 	// KindShimFailed: `failed to delete shim`, `failed to kill container`, `ttrpc: closed`, `failed to create
 	// containerd task` and the like. Reason.
 	KindShimFailed Kind = "shim-failed"
+	// kindShimSilent: containerd's `collecting metrics for C` or `converting task to protobuf` with error="context deadline exceeded": the shim
+	// of the container has not answered. Container.
+	kindShimSilent Kind = "shim-silent"
 	// kindSandboxEcho: `"Failed to create sandbox for pod"`, `"CreatePodSandbox for pod failed"`, which follow the former. Reason.
 	kindSandboxEcho Kind = "sandbox-create-echo"
 	// KindCNIDeleteFailed: `plugin type="x" failed (delete)`, `failed to destroy network for sandbox`. Reason.
@@ -252,6 +255,13 @@ func runtimeMessages() []message {
 				{start: "failed to handle backOff event ", fill: shimFailed},
 				{start: "failed to shutdown shim task", fill: shimFailed},
 				{start: "get state for ", err: "context deadline exceeded", fill: shimFailed},
+			},
+		},
+		{
+			kind: kindShimSilent, lane: LaneRuntime, words: "container shim does not respond",
+			rules: []rule{
+				{start: "collecting metrics for ", err: "context deadline exceeded", fill: shimFailed, runtime: true},
+				{start: "converting task to protobuf", err: "context deadline exceeded", fill: shimFailed, runtime: true},
 			},
 		},
 	}

@@ -31,6 +31,8 @@ type Spec struct {
 	Few int64
 	// Kubelet says that the kubelet repeats the messages. Those of its first minute are left out: what it needs has not started yet.
 	Kubelet bool
+	// Waited says that each message tells of minutes that have passed: among lines that somebody has picked, one is enough.
+	Waited bool
 }
 
 // An Incident is all that the log has about one subject.
@@ -87,7 +89,9 @@ func (s Spec) Find(p *forensics.Pass, list []logs.Event) []Incident {
 	for i := range found {
 		s.judge(p, &found[i])
 	}
-	return slices.DeleteFunc(found, func(i Incident) bool { return i.Count < s.Few || s.Kubelet && !logview.AfterStart(p, i.Last) })
+	return slices.DeleteFunc(found, func(i Incident) bool {
+		return i.Count < s.Few && !(s.Waited && i.Current && logview.Picked(p, i.Last)) || s.Kubelet && !logview.AfterStart(p, i.Last)
+	})
 }
 
 // untimed is for how long a log of the kernel that has no times may go on without a message that counts still: much may have been left out.

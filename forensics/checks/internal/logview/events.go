@@ -129,6 +129,11 @@ func uidsByName(p *forensics.Pass) map[string]string {
 			note(logged, d.PodName, d.PodUID)
 		}
 	}
+	for _, e := range Story(p).Events {
+		if e.PodUID != "" && e.PodName != "" {
+			note(logged, e.PodName, e.PodUID)
+		}
+	}
 	maps.Copy(logged, listed)
 	return logged
 }
