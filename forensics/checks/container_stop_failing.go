@@ -49,7 +49,12 @@ system that is busy is enough. Pods that are stuck in Terminating are left to po
 			}
 		}
 		for _, i := range found {
-			i.Minor = all < logview.FewFailures && !slices.ContainsFunc(i.Events, notKilled) && !slices.ContainsFunc(i.Events, busyByHand) && (!rootBusy(i) || !logview.Picked(p, i.Last))
+			if all < logview.FewFailures && !slices.ContainsFunc(i.Events, notKilled) && !slices.ContainsFunc(i.Events, busyByHand) && !rootBusy(i) {
+				i.Expect(p, logview.FewFailures)
+				i.Minor = i.Minor || len(p.Evidence.Threads) > 0 // the text goes on with what is seen of the processes
+			} else {
+				i.Minor = all < logview.FewFailures && rootBusy(i) && !logview.Picked(p, i.Last)
+			}
 			name := thingTitle(p, i)
 			f := i.Finding(p, name+" cannot be stopped or removed", name+" could not be stopped or removed")
 			incident.ByRuntime(p, &f)

@@ -168,6 +168,26 @@ func lowOnDisk(p *forensics.Pass) []logs.Event {
 	})
 }
 
+// reportRefusedPods reports a condition of the node that only the pods show which the kubelet refuses meanwhile.
+func reportRefusedPods(p *forensics.Pass) {
+	spec := incident.Spec{Kubelet: true, Window: 5 * time.Minute, Subject: func(e logs.Event) forensics.Entity {
+		if e.Cause() != logs.CausePressure || !strings.Contains(e.Reason, "Disk") {
+			return forensics.Entity{}
+		}
+		return incident.Thing(forensics.KindDisk, "node")
+	}, Ended: func(forensics.Entity) *time.Time { return logview.Last(logview.Events(p, "eviction-relieved")) }}
+	for _, i := range spec.Find(p, logview.Events(p, logs.KindAdmissionRefused)) {
+		i.Expect(p, logview.FewFailures)
+		i.Said = true
+		f := i.Finding(p, "Disk pressure: the kubelet refuses pods", "Disk pressure: the kubelet refused pods")
+		f.Effect = "the node accepts no new pods"
+		if i.Grave() {
+			f.Remedies = evictionRemedies()
+		}
+		p.Report(f)
+	}
+}
+
 // recordedFinding is of evictions that have no time, where nothing else is known of the disk.
 func recordedFinding(list []logs.Event) forensics.Finding {
 	what := list[len(list)-1].Reason
@@ -213,6 +233,9 @@ func reportFullByLog(p *forensics.Pass) {
 	}
 	if len(lowOnDisk(p)) > 0 && !reported && logview.PressureInLog(p) == nil {
 		p.Report(recordedFinding(lowOnDisk(p)))
+	}
+	if logview.PressureInLog(p) == nil && !reported && len(lowOnDisk(p)) == 0 {
+		reportRefusedPods(p)
 	}
 	since, resources, ok := logview.PressureInLog(p).Lasting(p)
 	if !ok || reported || !logview.PressureInLog(p).Disk() || evictionFails(p) {

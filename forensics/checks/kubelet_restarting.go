@@ -40,7 +40,7 @@ another process id or another start shows the end. Restarts before the log began
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
 		lives := logview.Story(p).Lives
-		if e, n := restarts(p); len(lives) == 0 && n >= manyEnds {
+		if e, n := restarts(p); len(lives) == 0 && (n >= manyEnds || n == manyEnds-1 && logview.Picked(p, e.Last)) { // of few lines, two ends in a row show it
 			p.Report(countedFinding(p, e, n))
 			return
 		}
@@ -62,12 +62,16 @@ another process id or another start shows the end. Restarts before the log began
 // manyEnds is how many ends in one log are more than an operator at work.
 const manyEnds = 3
 
-// restarts are the last line of systemd that counts restarts of the kubelet, and its count: 0 where there is none, or a kubelet has started since.
+// restarts are the last line of systemd that counts restarts of the kubelet, and its count, or else the ends that it logs: 0 where there are
+// none, or a kubelet has started since.
 func restarts(p *forensics.Pass) (last logs.Event, n int64) {
 	for _, e := range logview.Events(p, "kubelet-starting") {
-		if e.Number > 0 {
-			last, n = e, int64(e.Number)
+		if e.Max > 0 {
+			last, n = e, int64(e.Max)
 		}
+	}
+	if exits := logview.Events(p, "kubelet-exited"); n < manyEnds && len(exits) > 0 {
+		last, n = exits[len(exits)-1], logview.Count(exits)
 	}
 	if n > 0 && logview.StartedSince(p, last.Last, last.Quotes...) {
 		n = 0
