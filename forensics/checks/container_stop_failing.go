@@ -49,11 +49,10 @@ system that is busy is enough. Pods that are stuck in Terminating are left to po
 			}
 		}
 		for _, i := range found {
-			if all < logview.FewFailures && !slices.ContainsFunc(i.Events, notKilled) && !slices.ContainsFunc(i.Events, busyByHand) && !rootBusy(i) {
+			i.Minor = all < logview.FewFailures && !slices.ContainsFunc(i.Events, notKilled) && !slices.ContainsFunc(i.Events, busyByHand) && (!rootBusy(i) || !logview.Picked(p, i.Last))
+			if i.Minor && len(found) == 1 && len(p.Evidence.Threads) == 0 && onlySandboxes(i) { // else the text goes on with what is seen of the cause
+				i.Minor = false
 				i.Expect(p, logview.FewFailures)
-				i.Minor = i.Minor || len(p.Evidence.Threads) > 0 // the text goes on with what is seen of the processes
-			} else {
-				i.Minor = all < logview.FewFailures && rootBusy(i) && !logview.Picked(p, i.Last)
 			}
 			name := thingTitle(p, i)
 			f := i.Finding(p, name+" cannot be stopped or removed", name+" could not be stopped or removed")
@@ -79,6 +78,13 @@ system that is busy is enough. Pods that are stuck in Terminating are left to po
 			}, f)
 		}
 	},
+}
+
+// onlySandboxes reports whether the runtime has refused to stop or to remove a sandbox: nobody quotes one such line for another cause.
+func onlySandboxes(i incident.Incident) bool {
+	return !slices.ContainsFunc(i.Events, func(e logs.Event) bool {
+		return e.Kind != logs.KindSandboxStopFailed && e.Kind != "sandbox-remove-failed"
+	})
 }
 
 // byHungTask explains a container that was killed and has not ended by tasks that the kernel reported as hung within an hour, or that a listing

@@ -40,9 +40,15 @@ another process id or another start shows the end. Restarts before the log began
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
 		lives := logview.Story(p).Lives
-		if e, n := restarts(p); len(lives) == 0 && (n >= manyEnds || n == manyEnds-1 && logview.Picked(p, e.Last)) { // of few lines, two ends in a row show it
-			p.Report(countedFinding(p, e, n))
-			return
+		if e, n := restarts(p); len(lives) == 0 {
+			if exits := logview.Events(p, "kubelet-exited"); n < manyEnds && len(exits) > 0 {
+				e = exits[len(exits)-1]
+				n = sinceStarted(p, e, logview.Count(exits))
+			}
+			if n >= manyEnds || n == manyEnds-1 && logview.Picked(p, e.Last) { // of few lines, two ends in a row show it
+				p.Report(countedFinding(p, e, n))
+				return
+			}
 		}
 		if !logview.SawKubelet(p) || len(lives) == 0 {
 			return
@@ -62,21 +68,22 @@ another process id or another start shows the end. Restarts before the log began
 // manyEnds is how many ends in one log are more than an operator at work.
 const manyEnds = 3
 
-// restarts are the last line of systemd that counts restarts of the kubelet, and its count, or else the ends that it logs: 0 where there are
-// none, or a kubelet has started since.
+// restarts are the last line of systemd that counts restarts of the kubelet, and its count: 0 where there is none, or a kubelet has started since.
 func restarts(p *forensics.Pass) (last logs.Event, n int64) {
 	for _, e := range logview.Events(p, "kubelet-starting") {
 		if e.Max > 0 {
 			last, n = e, int64(e.Max)
 		}
 	}
-	if exits := logview.Events(p, "kubelet-exited"); n < manyEnds && len(exits) > 0 {
-		last, n = exits[len(exits)-1], logview.Count(exits)
+	return last, sinceStarted(p, last, n)
+}
+
+// sinceStarted is n, or 0 where a kubelet has started since e.
+func sinceStarted(p *forensics.Pass, e logs.Event, n int64) int64 {
+	if n > 0 && logview.StartedSince(p, e.Last, e.Quotes...) {
+		return 0
 	}
-	if n > 0 && logview.StartedSince(p, last.Last, last.Quotes...) {
-		n = 0
-	}
-	return last, n
+	return n
 }
 
 // countedFinding is of a kubelet of which only systemd tells.
@@ -91,7 +98,12 @@ func countedFinding(p *forensics.Pass, counter logs.Event, n int64) forensics.Fi
 	if exits := logview.Events(p, "kubelet-exited"); len(exits) > 0 {
 		last := exits[len(exits)-1]
 		f.Detail = findings.Sentences(fmt.Sprintf("The last time it ended with status %s.", last.Code), logview.AsOf(p))
-		f.Refs = append(f.Refs, logview.Refs(last.Quotes...)...)
+		if counter.Kind == last.Kind {
+			f.Title = fmt.Sprintf("kubelet cannot finish starting: systemd has logged %s", findings.Plural(int(n), "end"))
+			f.ConfidenceWhy = "systemd logs how it ended; the kubelet's own lines were not read"
+		} else {
+			f.Refs = append(f.Refs, logview.Refs(last.Quotes...)...)
+		}
 	}
 	return f
 }

@@ -14,7 +14,7 @@ var _ = scenariosOf("kubelet-restarting", kubeletRestartingInLogs())
 func systemdCounts(n float64) func(testing.TB, *forensics.Evidence) {
 	restart := event("kubelet-starting", 1, "10:11:00", "10:11:00", logs.Subject{Reason: "kubelet.service: Scheduled restart job"})
 	restart.Number, restart.Max = n, n
-	return tells(event("kubelet-exited", 3, "10:10:00", "10:10:50", logs.Subject{Code: "1/FAILURE"}), restart)
+	return tells(event("kubelet-exited", int64(min(n, 3)), "10:10:00", "10:10:50", logs.Subject{Code: "1/FAILURE"}), restart)
 }
 
 func noKubelet(_ testing.TB, e *forensics.Evidence) { e.Logs.Lives, e.Logs.Loop = nil, nil }
@@ -54,6 +54,10 @@ func kubeletRestartingInLogs() []scenario {
 		{
 			name: "only systemd tells", base: wellNode, change: both(noKubelet, systemdCounts(3)),
 			want: []string{"warning kubelet 9825"}, says: "systemd has started it 3 times",
+		},
+		{
+			name: "systemd has logged three ends, and counts nothing", base: wellNode, change: both(noKubelet, tells(event("kubelet-exited", 3, "10:10:00", "10:10:50", logs.Subject{Code: "1/FAILURE"}))),
+			want: []string{"warning kubelet 9825"}, says: "systemd has logged 3 ends",
 		},
 		{name: "systemd has started it twice", base: wellNode, change: both(noKubelet, systemdCounts(2)), outcome: unjudged},
 		{

@@ -229,7 +229,7 @@ func (b *rulebook) deepen(e *entry, o *occurrence) {
 
 func firstFit(rules []rule, e *entry, o *occurrence) (rule, bool) {
 	for i := range rules {
-		if r := &rules[i]; r.fits(e) && (!e.Bare || e.Origin != "" || r.prose || r.begins(e.Message)) {
+		if r := &rules[i]; r.fits(e) && (!e.Bare || e.Origin != "" || e.Source != "" || r.prose || r.begins(e.Message)) {
 			*o = occurrence{Kind: r.kind, Time: e.Time, Entry: e}
 			fillShared(e, o, r)
 			if r.fill == nil || r.fill(e, o) {

@@ -91,6 +91,7 @@ func volumeMessages() []message {
 				{start: "umount: /var/lib/kubelet/", fill: quotedOfUmount},
 				{start: "umount.nfs: /var/lib/kubelet/", fill: quotedOfUmount},
 				{start: "umount.nfs4: /var/lib/kubelet/", fill: quotedOfUmount},
+				{start: multiAttach, fill: eventOfVolume},
 				{event: "FailedMount", fill: eventOfVolume},
 				{event: "FailedMapVolume", fill: eventOfVolume},
 				{event: "FailedAttachVolume", fill: eventOfVolume},

@@ -87,7 +87,7 @@ var (
 	// andQuote is a line of code behind a word that joins it to what is above.
 	andQuote = pattern.New("^[ \t]*(?:(?i:and|then|also|plus|und|dann|et|puis),? ){1,2}(?:`[^`]{40,}`)[ \t.]*$")
 	// introduced is a message at the end of a sentence about the present; once is a word of a sentence about the past or the possible.
-	introduced = pattern.New("^[^`\"'{}]{1,80}: *(?:`[^`]{60,}`)[ \t.]*$")
+	introduced = pattern.New("^(?:[^`\"'{}]{1,80}|[^`\"'{}]{1,60}`[\\w ./-]{1,24}`[^`\"'{}]{1,60}): *(?:`[^`]{50,}`)[ \t.]*$")
 	once       = pattern.New(`(?i)\b(?:was|were|had|did|used|before|earlier|previous\w*|last|old|ago|once|back|then|until|no longer|fixed|gone|example|e\.g|like|if|would|could|should|expect\w*|instead|not|never|harmless|test|wrong|other|another|different)\b`)
 	// counted is how often a quoted message came, as kubectl writes it behind the age of an event.
 	counted = pattern.New("`[ \t]*\\(x\\d+ over [\\w.]{1,12}\\)[ \t.]*$")
@@ -104,8 +104,8 @@ func strip(lines []string) (changed bool) {
 		if fence.MatchString(text) || pager.MatchString(text) {
 			text = ""
 		}
-		if andQuote.MatchString(text) || introduced.MatchString(text) && !once.MatchString(text[:strings.IndexByte(text, '`')]) {
-			text = text[strings.IndexByte(text, '`'):]
+		if andQuote.MatchString(text) || introduced.MatchString(text) && !once.MatchString(text[:lastQuote(text)]) {
+			text = text[lastQuote(text):]
 		}
 		if at := counted.FindStringIndex(text); at != nil {
 			text = text[:at[0]+1]
@@ -129,6 +129,11 @@ func strip(lines []string) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// lastQuote is where the last quote between backticks begins.
+func lastQuote(text string) int {
+	return strings.LastIndexByte(text[:strings.LastIndexByte(text, '`')], '`')
 }
 
 // unquote takes off the backticks around a line.

@@ -90,7 +90,7 @@ func (s Spec) Find(p *forensics.Pass, list []logs.Event) []Incident {
 		s.judge(p, &found[i])
 	}
 	return slices.DeleteFunc(found, func(i Incident) bool {
-		return i.Count < s.Few && !(s.Waited && i.Current && logview.Picked(p, i.Last)) || s.Kubelet && !logview.AfterStart(p, i.Last)
+		return i.Count < s.Few && (!s.Waited || !i.Current || !logview.Picked(p, i.Last)) || s.Kubelet && !logview.AfterStart(p, i.Last)
 	})
 }
 
