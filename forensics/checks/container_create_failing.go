@@ -3,13 +3,16 @@ package checks
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
@@ -115,6 +118,13 @@ func deadMounts(p *forensics.Pass, volume string) (dead []forensics.Entity) {
 		if cause := e.Cause(); (cause == "disconnected" || cause == "stale") && volume != "" && e.Volume == volume && e.Kind.Lane() != logs.LaneKernel {
 			if mount := mountInMessage(p, e); mount.Kind != "" {
 				dead = findings.Union(dead, []forensics.Entity{mount})
+			}
+		}
+	}
+	for _, status := range []mounts.Status{mounts.StatusDisconnected, mounts.StatusStale} {
+		for _, s := range fsview.Superblocks(p, status) {
+			if volume != "" && slices.ContainsFunc(s.Mounts, func(m mounts.Mount) bool { return strings.Contains(m.MountPoint+"/", "/"+volume+"/") }) {
+				dead = findings.Union(dead, []forensics.Entity{s.Entity()})
 			}
 		}
 	}

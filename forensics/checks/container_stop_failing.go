@@ -94,7 +94,9 @@ func byHungTask(p *forensics.Pass, f *forensics.Finding, i incident.Incident) {
 	if !slices.ContainsFunc(i.Events, notKilled) {
 		return
 	}
-	for _, task := range hungTasks(p) {
+	tasks := hungTasks(p)
+	journal := slices.ContainsFunc(tasks, func(t incident.Incident) bool { return ofJournal(t) && stillListed(p, t) }) // for which others wait
+	for _, task := range tasks {
 		name, _, _ := strings.Cut(task.Events[0].Process, " (")
 		before, after := logview.Between(task.Last, i.First), logview.Between(i.Last, task.First)
 		distant := task.Last == nil && !logview.Written(p) || i.Last == nil || before > near || after > near
@@ -104,13 +106,23 @@ func byHungTask(p *forensics.Pass, f *forensics.Finding, i incident.Incident) {
 			return
 		}
 		distant = distant || task.Last == nil
-		if distant && !stillListed(p, task) || !ofContainers(name) { // which hangs, whatever the times say
+		if ofJournal(task) && !distant && stillListed(p, task) {
+			f.Because = append(f.Because, task.Subject)
+			f.Confidence, f.ConfidenceWhy = forensics.Possible, "the kernel reports the journal of a file system as hung; which pod uses it, the log does not say"
+			continue
+		}
+		if distant && !stillListed(p, task) || !ofContainers(name) || journal && !task.Grave() { // which hangs, whatever the times say
 			continue
 		}
 		f.Because = append(f.Because, task.Subject)
 		f.Detail = findings.Sentences(f.Detail, "The kernel reports "+name+" as hung: SIGKILL does not end such a task. The log does not say whether it is of this container.")
 		f.Confidence, f.ConfidenceWhy = forensics.Possible, "the logs show both near one another, and do not name the container's processes"
 	}
+}
+
+// ofJournal says whether a hung task writes the journal of an ext4 file system.
+func ofJournal(task incident.Incident) bool {
+	return strings.HasPrefix(task.Events[0].Process, "jbd2/")
 }
 
 // byBlockedThread does the same with threads whose stacks somebody has saved beside the log: who looks at a container that does not end

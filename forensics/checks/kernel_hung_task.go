@@ -85,7 +85,7 @@ func hungTasks(p *forensics.Pass) []incident.Incident {
 
 // listed says whether a listing of processes shows the thread in state D, beside the kernel's report of its hang.
 func listed(t procs.Thread) bool {
-	return t.Saved != "" && t.State == "D" && t.WaitFrom == "hung-task" && len(t.Stack) == 0
+	return t.Saved != "" && t.State == "D" && t.WaitFrom == "hung-task" && (len(t.Stack) == 0 || t.WChan != "")
 }
 
 // taskNumber is the number in "name (4711)".

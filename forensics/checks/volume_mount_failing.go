@@ -302,8 +302,11 @@ func (o volumeOperation) finding(p *forensics.Pass, done string, grave bool) for
 	if done == "unmounted" {
 		f.Because = append(f.Because, leaksIn(p, o.Reason)...)
 	}
-	if o.Code == "ENOTCONN" || o.Code == "ESTALE" {
+	dead := o.Code == "ENOTCONN" || o.Code == "ESTALE"
+	if dead {
 		f.Detail += " The mount that the kubelet finds there is dead: its server has ended or forgotten it."
+	}
+	if dead || strings.Contains(o.Reason, "mkdir /") && strings.Contains(o.Reason, ": file exists") { // stat(2) of a dead mount fails, and os.MkdirAll goes on
 		f.Because = slices.DeleteFunc(deadMounts(p, o.Volume), func(e forensics.Entity) bool { return e == f.Subject })
 	}
 	f.Title = headline.Fit(f.Title)

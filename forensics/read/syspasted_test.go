@@ -92,6 +92,7 @@ func TestSlowCalls(t *testing.T) {
 		"strace -T, an error":           {`stat("` + aVolume + `/x", 0x7ffd2c) = -1 ENOENT (No such file or directory) <9.02>` + "\n", 9, false},
 		"strace without an end":         {`statfs("` + aVolume + "\",\n^C\n", 0, true},
 		"strace that was detached":      {`newfstatat(AT_FDCWD, "` + aVolume + "\", ^Cstrace: Process 71 detached\n <detached ...>\n", 0, true},
+		"strace that was killed":        {`statfs("` + aVolume + "\", Killed\n", 0, true},
 		"strace of a killed process":    {`statx(AT_FDCWD, "` + aVolume + "\", AT_STATX_SYNC_AS_STAT, STATX_MODE,  <unfinished ...>) = ?\n+++ killed by SIGKILL +++\n", 0, true},
 		"it returned":                   {`statfs("` + aVolume + `", {f_type=NFS_SUPER_MAGIC}) = 0` + "\n", 0, false},
 		"it returned later":             {`[pid 71] statfs("` + aVolume + "\",  <unfinished ...>\n[pid 71] <... statfs resumed>{}) = 0\n^C\n", 0, false},

@@ -282,6 +282,9 @@ func (x *systemText) waiting() []procs.Thread {
 	stacks, atOnce, most := len(local), map[listing]int{}, 0
 	for _, row := range x.rows {
 		wait, ok := procs.ThreadWait(row.state[:1], row.wchan, "", nil)
+		if i := slices.IndexFunc(list, func(t procs.Thread) bool { return t.TID == row.pid && t.WaitFrom == "hung-task" && len(t.Stack) > 0 }); i >= 0 && row.blocked() {
+			list[i].WChan = row.wchan // which says that a listing shows it still
+		}
 		if stacked[row.pid] || row.kernel() && wait.Kind != procs.WaitExit { // a process that ends has no command line any more, either
 			continue
 		}

@@ -98,7 +98,7 @@ type straceReader struct {
 var (
 	straceCall = pattern.New(`^(?:(\[pid +\d+\] |\d+ +)?(?:.*[\s|])?)(?:(f?statfs(?:64)?|[fl]?stat(?:64)?|newfstatat|statx|access|faccessat2?|chdir|readlink|getdents64|open|openat)\((?:AT_FDCWD, "|"|\d+<)(/[^">]*)[">](.*)$|[a-z_0-9]+\(|<\.\.\. \w+ resumed)`)
 	// straceBegun is what strace writes behind a path before the call returns.
-	straceBegun = pattern.New(`^(?:, ?(?:""|[A-Z][A-Z0-9_|]+|0x[0-9a-f]+|\d+))*,?\s*(?:\^C.*|<(?:unfinished|detached) \.\.\.>|\[?\w[\w.-]*@\w[^#$]*[#$] .*)?(?:\) += \?.*)?$`)
+	straceBegun = pattern.New(`^(?:, ?(?:""|[A-Z][A-Z0-9_|]+|0x[0-9a-f]+|\d+))*,?\s*(?:\^C.*|Killed|Terminated|<(?:unfinished|detached) \.\.\.>|\[?\w[\w.-]*@\w[^#$]*[#$] .*)?(?:\) += \?.*)?$`)
 	straceTook  = pattern.New(`\) += (?:\d+|-1 E[A-Z]+ \(.*\)) <(\d+\.\d+)>$`)
 )
 

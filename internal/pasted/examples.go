@@ -30,9 +30,12 @@ func dropTests(lines []string) bool {
 
 var (
 	// manual is the heading of instructions, and placeholder what stands there for a name.
-	manual      = pattern.New(`(?i)^[#*=> \t]*(?:runbook|playbook|how[ -]?to|sop|troubleshooting guide|knowledge base|kb[ -]?\d+)\b`)
-	aboutWiki   = pattern.New(`(?i)(?:^|[^\w/.-])wiki(?:[^\w/.-]|$)`)
-	forDocs     = pattern.New(`(?i)(?:\b(?:for|to|in) (?:the |our )?(?:docs|documentation|handbook)\b|\bfür (?:die|unsere) Doku|\bpour la doc|\bpara la documentaci|\bpara a documenta|\bper la documentazione|для документации|ドキュメント用|写进文档)`)
+	manual    = pattern.New(`(?i)^[#*=> \t]*(?:runbook|playbook|how[ -]?to|sop|troubleshooting guide|knowledge base|kb[ -]?\d+)\b`)
+	aboutWiki = pattern.New(`(?i)(?:^|[^\w/.-])wiki(?:[^\w/.-]|$)`)
+	forDocs   = pattern.New(`(?i)(?:\b(?:for|to|in) (?:the |our )?(?:docs|documentation|handbook)\b|\bfür (?:die|unsere) Doku|\bpour la doc|\bpara la documentaci|\bpara a documenta|\bper la documentazione|для документации|ドキュメント用|写进文档)`)
+	// fromDocs and neverSeen are a question about a message that somebody knows from reading alone.
+	fromDocs    = pattern.New(`(?i)(?:\b(?:docs?|documentation|book|course|Doku|Dokumentation|documentación|documentação|documentazione)\b|документаци|ドキュメント|文档|문서)`)
+	neverSeen   = pattern.New(`(?i)(?:\bnever (?:actually |ever )?(?:seen|saw|had|got)\b|\bnie gesehen\b|\bjamais vu\b|\bnunca (?:lo )?(?:he|hemos|vi|vimos)\b|\bmai vist|никогда не вид|見たことがな|从(?:来)?没(?:有)?见|본 적이 없)`)
 	section     = pattern.New(`^#{2,4} `)
 	proposes    = pattern.New(`(?i)^#{1,4} (?:motivation|goals|non-goals|proposal|user stories|alternatives|risks and mitigations|drawbacks|graduation criteria|test plan)\b`)
 	quotedPage  = pattern.New(`^> ?#{2,4} `)
@@ -53,7 +56,7 @@ func dropManual(lines []string) bool {
 	case instructions && slices.ContainsFunc(lines, placeholder.MatchString):
 		clear(lines[first+1:])
 		return true
-	case !instructions && !slices.ContainsFunc(lines, quotedPage.MatchString) && !isWikiPage(lines[first:]) && !isProposal(lines) && !forDocs.MatchString(lines[first]),
+	case !instructions && !slices.ContainsFunc(lines, quotedPage.MatchString) && !isWikiPage(lines[first:]) && !isProposal(lines) && !forDocs.MatchString(lines[first]) && !isQuestion(lines),
 		slices.ContainsFunc(lines, func(line string) bool { return begins(strings.TrimLeft(line, "> \t`")) }):
 		return false
 	}
@@ -77,6 +80,12 @@ func isProposal(lines []string) bool {
 		}
 	}
 	return n > 1
+}
+
+// isQuestion says whether somebody asks about what the documentation tells, and has not seen himself.
+func isQuestion(lines []string) bool {
+	const short = 8 // lines: who has a problem, too, tells more
+	return len(lines) <= short && slices.ContainsFunc(lines, fromDocs.MatchString) && slices.ContainsFunc(lines, neverSeen.MatchString)
 }
 
 // isWikiPage says whether the first line is about a wiki, and what follows is in sections.

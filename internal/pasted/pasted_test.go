@@ -227,6 +227,8 @@ func TestInstructionsAreNoIncidents(t *testing.T) {
 		{"a proposal", "Threshold of PLEG\n## Motivation\n```\n" + message + "\n```\n## Non-Goals\nnone\n", false},
 		{"a proposal beside a log", "Threshold of PLEG\n## Motivation\n```\n" + message + "\n" + dated + "```\n## Non-Goals\nnone\n", true},
 		{"an issue with a motivation", "## Motivation\n```\n" + message + "\n```\n", true},
+		{"a question about the documentation", "Fürs Seminar: laut Doku steht da\n> " + message + "\nDas habe ich noch nie gesehen. Wie stellt man es nach?\n", false},
+		{"a problem that the documentation names", "Laut Doku steht da bei Überlast\n> " + message + "\nGenau das sehen wir.\n", true},
 		{"a note for the documentation", "Kurzer Hinweis für die Doku:\n    " + message + "\n", false},
 		{"documentation that did not help", "There is nothing in it.\nI looked in the docs:\n    " + message + "\n", true},
 		{"a page that somebody quotes", "please review\n\n> ## NotReady\n>\n> `" + message + "`\n", false},
