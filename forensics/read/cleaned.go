@@ -53,14 +53,17 @@ func understood(text []byte, saved, now time.Time) (better, objects, shown []byt
 // dateLine is what date(1) prints in the locales C and en_US.
 var dateLine = pattern.New(`(?m)^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [AP]M)?) (?:UTC|GMT) (\d{4})\r?$`)
 
-// dated is the time with its year at the beginning of a line of a log: of containerd, of programs in containers, of dmesg -T.
-var dated = pattern.New(`(?m)^[> \t]*(?:time="|\[[A-Z][a-z]{2} )?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\])`)
+// dated is the time with its year at the beginning of a line of a log: of programs in containers, of dmesg -T.
+var dated = pattern.New(`(?m)^[> \t]*(?:\[[A-Z][a-z]{2} )?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}\])`)
+
+// fieldTime is what containerd and dockerd write behind syslog's time, which has no year.
+var fieldTime = pattern.New(`time="(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)`)
 
 // undated is the time without a year at the beginning of a line of klog or of syslog.
 var undated = pattern.New(`(?m)^[> \t]*(?:[IWEF](\d{4} \d\d:\d\d:\d\d)\.|([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) )`)
 
 // shownDate is when a text was written: by the last date(1) in it where that is before the text was saved, or by the newest line of a log if
-// that is days before.
+// that is days before: events are listed with their ages.
 func shownDate(text []byte, saved time.Time) time.Time {
 	all := dateLine.FindAllStringSubmatch(string(text), -1)
 	if len(all) == 0 {
@@ -78,24 +81,72 @@ func shownDate(text []byte, saved time.Time) time.Time {
 func newestDated(text []byte, saved time.Time) time.Time {
 	const long = 48 * time.Hour // more than zones are apart
 	var newest time.Time
-	for _, m := range dated.FindAllStringSubmatch(string(text), -1) {
+	var all []time.Time
+	for _, m := range append(dated.FindAllStringSubmatch(string(text), -1), fieldTime.FindAllStringSubmatch(string(text), -1)...) {
 		for _, layout := range []string{"2006-01-02T15:04:05", time.DateTime, "Jan _2 15:04:05 2006]"} {
-			if t, err := time.Parse(layout, m[1]); err == nil && t.After(newest) {
-				newest = t
+			if t, err := time.Parse(layout, m[1]); err == nil {
+				all = append(all, t)
+			}
+		}
+	}
+	for _, t := range all {
+		newest = latest(newest, t)
+	}
+	year, told := newest, !newest.IsZero()
+	if !told {
+		year = saved
+	}
+	for _, m := range undated.FindAllStringSubmatch(string(text), -1) { // near the dated ones, or in the year before the text was saved
+		for _, layout := range []string{"2006 0102 15:04:05", "2006 Jan _2 15:04:05"} {
+			t, err := time.Parse(layout, strconv.Itoa(year.Year())+" "+m[1]+m[2])
+			if !told && t.Sub(saved) > long {
+				t = t.AddDate(-1, 0, 0)
+			}
+			if err == nil && (!told || t.Sub(year) < long) {
+				newest, all = latest(newest, t), append(all, t)
 			}
 		}
 	}
 	if newest.IsZero() || saved.Sub(newest) < long {
 		return saved
 	}
-	for _, m := range undated.FindAllStringSubmatch(string(text), -1) { // near the dated ones
-		for _, layout := range []string{"2006 0102 15:04:05", "2006 Jan _2 15:04:05"} {
-			if t, err := time.Parse(layout, strconv.Itoa(newest.Year())+" "+m[1]+m[2]); err == nil && t.After(newest) && t.Sub(newest) < long {
-				newest = t
+	oldest := newest
+	for _, t := range all {
+		if t.Before(oldest) {
+			oldest = t
+		}
+	}
+	if events := eventSpan(text); newest.Sub(oldest) < events {
+		return newest.Add(events)
+	}
+	return newest
+}
+
+// latest is the later of two times.
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// eventAges are those of a row of a table of events.
+var eventAges = pattern.New(`(?m)^.*?(?:\s|^)(\d[0-9smh]{1,8})(?: \(x\d+ over (\d[0-9smh]{1,8})\))?\s+(?:\S+\s+)?(?:Normal|Warning|kubelet)\b|^\s*(?:Normal|Warning)\s+\w+\s+(\d[0-9smh]{1,8})(?: \(x\d+ over (\d[0-9smh]{1,8})\))?\s`)
+
+// eventSpan is of which time a table of events tells, an hour at most. Where the log beside it is shorter, who shows both has most likely looked
+// at the log before, and each event came after it.
+func eventSpan(text []byte) (d time.Duration) {
+	for _, m := range eventAges.FindAllStringSubmatch(string(text), -1) {
+		for _, age := range m[1:] {
+			if t, err := time.ParseDuration(age); err == nil {
+				d = max(d, t)
 			}
 		}
 	}
-	return newest
+	if d > 0 {
+		d += time.Second
+	}
+	return min(d, time.Hour)
 }
 
 // isText leaves out what has a format of its own.

@@ -18,6 +18,7 @@ func TestShownDate(t *testing.T) {
 		}
 		return when
 	}
+	const described = "  Warning  Failed   2m (x9 over 17m)  kubelet  Error: x\n"
 	const containerd = "time=\"2021-11-30T15:20:09.008713356Z\" level=info msg=x\n"
 	for _, c := range []struct {
 		name, text string
@@ -32,7 +33,14 @@ func TestShownDate(t *testing.T) {
 		{"klog behind it", containerd + "E1130 15:40:00.000001    2588 a.go:1] x\n", at("2021-11-30 15:40:00")},
 		{"syslog behind it", containerd + "Nov 30 15:41:00 n kubelet[1]: x\n", at("2021-11-30 15:41:00")},
 		{"klog of another time of the year", containerd + "E1208 15:40:00.000001    2588 a.go:1] x\n", at("2021-11-30 15:20:09")},
-		{"klog alone", "E1130 15:40:00.000001    2588 a.go:1] x\n", saved},
+		{"klog alone", "E1118 11:40:00.000001    2588 a.go:1] x\nE1118 11:39:00.000001    2588 a.go:1] x\n", at("2026-11-18 11:40:00")},
+		{"klog of the year before", "E1130 15:40:00.000001    2588 a.go:1] x\n", at("2025-11-30 15:40:00")},
+		{"klog of the day before", "E1119 11:40:00.000001    2588 a.go:1] x\n", saved},
+		{"containerd behind syslog", "Nov 30 15:41:00 n containerd[1]: " + containerd, at("2021-11-30 15:41:00")},
+		{"events after a few lines", containerd + described, at("2021-11-30 15:37:10")},
+		{"events of hours after a few lines", containerd + strings.Replace(described, "17m)", "5h)", 1), at("2021-11-30 16:20:09")},
+		{"listed events after a few lines", containerd + "17m  Warning  BackOff  pod/a  Back-off restarting\n", at("2021-11-30 15:37:10")},
+		{"events beside a log of the same time", "time=\"2021-11-30T15:00:00Z\" level=info\n" + containerd + described, at("2021-11-30 15:20:09")},
 		{"of the day on which it was saved", "time=\"2026-11-19T15:20:09Z\" level=info\n", saved},
 		{"two days before it was saved", "time=\"2026-11-18T11:59:59Z\" level=info\n", at("2026-11-18 11:59:59")},
 		{"within a line", "creationTimestamp: 2021-11-30T15:20:09Z\n", saved},
