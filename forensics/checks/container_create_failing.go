@@ -29,6 +29,7 @@ missing file of the image looks the same: the error tells.`,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
 		logview.SawKubelet(p)
+		alone := len(p.Evidence.Dumps) == 0 // nothing else tells of it
 		for _, k := range []struct {
 			kind      logs.Kind
 			now, then string
@@ -41,10 +42,13 @@ missing file of the image looks the same: the error tells.`,
 			spec := incident.Spec{Window: 6 * time.Minute, Kubelet: true, Subject: func(e logs.Event) forensics.Entity { return podOrContainer(p, e) }}
 			for _, i := range spec.Find(p, logview.Events(p, k.kind)) {
 				if k.kind == "container-name-reserved" {
-					i.Minor = i.Count < 2 && !failedBefore(p, i) // the kubelet asks again after its call has timed out
-				} else {
-					i.Expect(p, logview.FewFailures)
+					if i.Minor = i.Count < 2 && !failedBefore(p, i); i.Minor && alone && stillCreating(i) { // the kubelet asks again after its call has timed out
+						i.ExpectAgain(p, 2, crioWaits)
+					}
+				} else if i.Expect(p, logview.FewFailures); i.Minor && alone && slices.ContainsFunc(i.Events, timedOut) {
+					i.ExpectAgain(p, logview.FewFailures, aCall)
 				}
+				alone = alone && !i.Grave()
 				name := thingTitle(p, i)
 				f := i.Finding(p, name+": "+k.now, name+": "+k.then)
 				if k.kind == "pod-restart-blocked" || k.kind == "container-name-reserved" {
@@ -133,6 +137,20 @@ func deadMounts(p *forensics.Pass, volume string) (dead []forensics.Entity) {
 
 // ofSandbox says whether the name that is reserved is that of a pod's sandbox: it has no container's in it.
 func ofSandbox(e logs.Event) bool { return e.Container == "" && (e.PodName != "" || e.PodUID != "") }
+
+// crioWaits is how long CRI-O waits for an earlier creation of a container before it answers, and aCall how long the kubelet waits for an answer.
+const (
+	crioWaits = 6 * time.Minute
+	aCall     = 2 * time.Minute
+)
+
+// stillCreating says whether CRI-O says of a container, not of a sandbox, that it is created still.
+func stillCreating(i incident.Incident) bool {
+	return !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return ofSandbox(e) || !strings.Contains(e.Reason, "not yet finished") })
+}
+
+// timedOut says whether a call of the kubelet got no answer in time: the next one fails as late, whatever else is logged meanwhile.
+func timedOut(e logs.Event) bool { return e.Code == "DeadlineExceeded" }
 
 // podOrContainer is what a message about a container is about: its pod, or else the container or sandbox.
 func podOrContainer(p *forensics.Pass, e logs.Event) forensics.Entity {

@@ -160,11 +160,11 @@ func fullByLog(p *forensics.Pass) []incident.Incident {
 	return found
 }
 
-// lowOnDisk are the records of evictions for want of disk space or inodes that have no time: the status of a pod, which somebody has shown
-// without the node.
+// lowOnDisk are the records of evictions for want of disk space or inodes that have no time, the status of a pod, which somebody has shown
+// without the node, or that are the last of a few lines.
 func lowOnDisk(p *forensics.Pass) []logs.Event {
 	return slices.DeleteFunc(logview.Events(p, logs.KindEvictionEvicted), func(e logs.Event) bool {
-		return e.Last != nil || !strings.Contains(e.Reason, "inodes") && !strings.Contains(e.Reason, "storage") && !strings.Contains(e.Reason, "fs") && !strings.Contains(strings.ToLower(e.Reason), "disk")
+		return e.Last != nil && !logview.Picked(p, e.Last) || !strings.Contains(e.Reason, "inodes") && !strings.Contains(e.Reason, "storage") && !strings.Contains(e.Reason, "fs") && !strings.Contains(strings.ToLower(e.Reason), "disk")
 	})
 }
 

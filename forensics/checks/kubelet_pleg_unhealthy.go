@@ -97,6 +97,7 @@ type plegTrouble struct {
 	unhealthy bool
 	reason    string
 	runtime   bool
+	few       bool // lines, of a kubelet that may just have started
 }
 
 func plegInLog(p *forensics.Pass) *plegTrouble {
@@ -123,6 +124,7 @@ func plegInLog(p *forensics.Pass) *plegTrouble {
 			}
 		}
 	}
+	t.neverRelisted(p)
 	flaps := logview.Count(logview.Events(p, "node-not-ready")) > 1
 	if ready := logview.Last(logview.Events(p, "node-ready")); ready != nil && t.unhealthy && !flaps { // said of a node whose PLEG is healthy
 		last := logview.Last(t.events)
@@ -138,6 +140,17 @@ func plegInLog(p *forensics.Pass) *plegTrouble {
 	t.reason = cmp.Or(t.reason, t.events[0].Reason)
 	t.until = logview.Last(t.events)
 	return &t
+}
+
+// neverRelisted takes a PLEG that has not relisted yet, of a few lines at the end of which the kubelet still says so. The first relist comes a second
+// after the start; the sync loop, which skips meanwhile, waits twice as long each time, 5 s at most (pkg/kubelet/kubelet.go, syncLoop).
+func (t *plegTrouble) neverRelisted(p *forensics.Pass) {
+	const long, many = 12, 4 // seconds, lines
+	for _, e := range logview.Events(p, "noise-start-pleg") {
+		if e.Count >= many && logview.Between(e.First, e.Last) >= long && logview.AfterStart(p, e.Last) && logview.Picked(p, e.Last) {
+			t.events, t.current, t.few = append(t.events, e), true, true
+		}
+	}
 }
 
 // ofNode takes the condition Ready of a node that says why it is False, if no later one is True. It lasts: the kubelet reports it until PLEG is
@@ -172,6 +185,9 @@ func (t *plegTrouble) finding(p *forensics.Pass) forensics.Finding {
 	}
 	if t.current && t.unhealthy {
 		f.Title = "kubelet PLEG is not healthy: no relist" + cmp.Or(logview.Since(t.since), " for over 3 min")
+	}
+	if t.few {
+		f.Confidence, f.ConfidenceWhy = forensics.Possible, incident.FewLines
 	}
 	switch {
 	case t.unhealthy && t.current:

@@ -34,6 +34,18 @@ func TestSiblingsOfPasted(t *testing.T) {
 	const scrape = `E1120 10:05:15.700310       1 scraper.go:140] "Failed to scrape node" err=`
 	const hook = "FATA[0000] failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: "
 	const quoted = "E1120 10:02:44.000913    1390 remote_runtime.go:294] \"ListPodSandbox with filter from runtime service failed\" err=\"rpc error: code = DeadlineExceeded desc = context deadline exceeded\"\n"
+	never := func(seconds ...string) (text string) {
+		for _, s := range seconds {
+			text += "I1120 10:02:" + s + ".762007    1390 kubelet.go:1758] skipping pod synchronization - [PLEG is not healthy: pleg was last seen active 2562047h47m16.854775807s ago; threshold is 3m0s]\n"
+		}
+		return text
+	}
+	const evicts = "I1120 10:12:17.658612    3019 eviction_manager.go:366] \"Eviction manager: attempting to reclaim\" resourceName=\"ephemeral-storage\"\n" +
+		"I1120 10:12:17.658831    3019 eviction_manager.go:377] \"Eviction manager: must evict pod(s) to reclaim\" resourceName=\"ephemeral-storage\"\n"
+	crio := func(stage, name string) string {
+		return "Apr 14 15:00:47 w1 crio[6707]: time=\"2025-04-14T15:00:47.820811741Z\" level=info msg=\"Creation of container " + name + " not yet finished. Currently at stage " + stage + ". Waiting up to 5m59.997059992s for it to finish\" id=56 name=/runtime.v1.RuntimeService/CreateContainer\n" +
+			"Apr 14 15:02:48 w1 crio[6707]: time=\"2025-04-14T15:02:48.557283381Z\" level=info msg=\"Checking image status: registry.k8s.io/pause:3.9\" id=30 name=/runtime.v1.ImageService/ImageStatus\n"
+	}
 	const elsewhere = "# grep -c rbd6 /proc/self/mountinfo\n0\n# grep -l rbd6 /proc/[0-9]*/mountinfo\n/proc/7741/mountinfo\n# \n"
 	const paths = "# multipath -ll\nmpathc (3600a098038314648515d51555a4f2d6b) dm-6 NETAPP,LUN C-Mode\n|-+- policy='service-time 0' prio=0 status=enabled\n| |- 3:0:0:12 sdh 8:112 failed faulty running\n"
 	const dead = "MountVolume.SetUp failed for volume \"pvc-7d1a\" : stat /var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~csi/pvc-7d1a/mount: transport endpoint is not connected\n"
@@ -141,6 +153,26 @@ func TestSiblingsOfPasted(t *testing.T) {
 		"two pods that were evicted for want of disk":                   {lowOnDisk("web-0", "4m") + lowOnDisk("web-1", "3m"), "disk-pressure"},
 		"two such pods, and the condition has ended":                    {lowOnDisk("web-0", "4m") + lowOnDisk("web-1", "3m") + "1m   Normal   NodeHasNoDiskPressure   node/w1   Node w1 status is now: NodeHasNoDiskPressure\n", ""},
 		"instructions":                                                  {"# Runbook: NFS\n\n    stat /var/lib/kubelet/pods/<UID>/volumes/x: stale NFS file handle\n\n" + quoted, ""},
+		"a PLEG that never relists":                                     {never("02", "07", "12", "17"), "kubelet-pleg-unhealthy"},
+		"a PLEG that has not relisted yet":                              {never("02", "02", "03", "05"), ""},
+		"a PLEG that has relisted then":                                 {never("02", "07", "12", "17") + "I1120 10:03:40.000000    1390 kubelet.go:2531] \"SyncLoop ADD\" source=\"api\" pods=[default/a]\n", ""},
+		"garbage that cannot be collected without docker":               {"  Warning  ContainerGCFailed  4m (x60 over 3h)  kubelet, w1  rpc error: code = Unknown desc = Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?\n", "runtime-unresponsive"},
+		"a shim that does not tell its state":                           {"Nov 20 10:02:03 w1 containerd[900]: time=\"2026-11-20T10:02:03.905607810Z\" level=error msg=\"get state for 0a1b2c3d4e5f\" error=\"context deadline exceeded: unknown\"\n", "runtime-unresponsive"},
+		"a condition without its events":                                {"# kubectl describe node w1 | grep Disk\n  DiskPressure   True   Tue, 18 Oct 2022 02:09:49 +0000   Tue, 18 Oct 2022 02:07:38 +0000   KubeletHasDiskPressure   kubelet has disk pressure\n", "disk-pressure"},
+		"a kubelet that begins to evict":                                {evicts, "disk-pressure"},
+		"a kubelet that has evicted":                                    {evicts + "I1120 10:12:19.022140    3019 eviction_manager.go:395] \"Eviction manager: able to reduce resource pressure without evicting pods.\" resourceName=\"ephemeral-storage\"\n", ""},
+		"a message behind who logs it":                                  {"- the kubelet logs `skipping pod synchronization - [PLEG is not healthy: pleg was last seen active 9m5s ago; threshold is 3m0s]`\n", "kubelet-pleg-unhealthy"},
+		"a message behind who logged it":                                {"- the kubelet logged until the update `skipping pod synchronization - [PLEG is not healthy: pleg was last seen active 9m5s ago; threshold is 3m0s]`\n", ""},
+		"a message before where it is seen":                             {"* `skipping pod synchronization - [PLEG is not healthy: pleg was last seen active 9m5s ago; threshold is 3m0s]` appears in the kubelet log\n", "kubelet-pleg-unhealthy"},
+		"an error on a line of its own":                                 {"Dec 13 17:23:14 m1 kube-controller-manager[10]: E1213 17:23:14.805591      10 nestedpendingoperations.go:262] Operation for \"\\\"kubernetes.io/aws-ebs/vol-0dac\\\"\" failed. No retries permitted until 2016-12-13 17:23:46.8 +0000 UTC (durationBeforeRetry 32s)\n. Error: Failed to attach volume \"grafana\" on node \"n1\" with: VolumeInUse: vol-0dac is already attached to an instance\n", "volume-attach-failing"},
+		"a volume that another node has, by the controller":             {"W0105 10:24:00.334518       1 reconciler.go:267] Multi-Attach error for volume \"pvc-4c0b\" (UniqueName: \"kubernetes.io/azure-disk//subscriptions/37/disks/pvc-4c0b\") from node \"w3\" Volume is already exclusively attached to one node and can't be attached to another\n", "volume-attach-failing"},
+		"a container that CRI-O creates for minutes":                    {crio("container creating", "k8s_web_web-0_shop_"+uid+"_5"), "container-create-failing"},
+		"a sandbox that CRI-O creates for minutes":                      {crio("sandbox network creation", "k8s_web-0_shop_"+uid+"_5"), ""},
+		"a unit that has ended":                                         {"# systemctl status kubelet\n  Process: 25419 ExecStart=/usr/bin/kubelet $KUBELET_ARGS (code=exited, status=1/FAILURE)\n Main PID: 25419 (code=exited, status=1/FAILURE)\n", "kubelet-not-running"},
+		"a unit that has ended and runs again":                          {"# systemctl status kubelet\n   Active: active (running)\n  Process: 25419 ExecStart=/usr/bin/kubelet $KUBELET_ARGS (code=exited, status=1/FAILURE)\n", ""},
+		"a unit that has been stopped":                                  {"# systemctl status kubelet\n  Process: 25419 ExecStart=/usr/bin/kubelet $KUBELET_ARGS (code=exited, status=0/SUCCESS)\n Main PID: 25419 (code=exited, status=0/SUCCESS)\n", ""},
+		"another unit that has ended":                                   {"# systemctl status sshd\n  Process: 25419 ExecStart=/usr/sbin/sshd -D (code=exited, status=1/FAILURE)\n Main PID: 25419 (code=exited, status=1/FAILURE)\n", ""},
+		"a line of another program's klog without its header":           {"server.go:1354] accept: too many open files\n", ""},
 		"a program that the image does not have":                        {hook + "exec: \"foo\": executable file not found in $PATH: unknown\n", ""},
 	} {
 		if root := pastedRoot(t, tt.text); root != tt.want {

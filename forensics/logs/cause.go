@@ -185,8 +185,11 @@ func (e Event) Cause() Cause {
 			return CausePressure
 		}
 	case KindImageGCFailed, KindContainerGCFailed, KindImageFSCapacity:
-		if says("eligible to free", "required amount of images") {
+		switch {
+		case says("eligible to free", "required amount of images"):
 			return CauseNothingToFree
+		case says("Cannot connect to the Docker daemon"):
+			return CauseRuntimeDown
 		}
 	case KindImagePullFailed:
 		if e.Code == "DeadlineExceeded" || says("dial tcp", "i/o timeout", "no such host", "connection refused", "no route to host",

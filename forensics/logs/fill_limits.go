@@ -57,7 +57,9 @@ func subPath(e *entry, o *occurrence) bool {
 }
 
 // openFiles passes over what applications print, which have limits of their own.
-func openFiles(e *entry, o *occurrence) bool { return e.Origin != "" && trouble(e, o) }
+func openFiles(e *entry, o *occurrence) bool {
+	return (e.Origin != "" || e.Source == "kubelet.go") && trouble(e, o)
+}
 
 // certTrouble leaves out what is no certificate of the cluster: of a registry, of a webhook, of a service that an application calls. Who
 // prints no name prints the address of what refused.

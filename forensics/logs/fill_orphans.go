@@ -78,6 +78,13 @@ func osFailure(_ *entry, o *occurrence) bool {
 	return true
 }
 
+// cleaningFailed reads "Failed cleaning pods: [remove /var/lib/kubelet/pods/UID/volumes/…: device or resource busy, …]", of the first pod.
+func cleaningFailed(e *entry, o *occurrence) bool {
+	o.Reason = cut(strings.TrimSuffix(strings.TrimPrefix(e.Message, "Failed cleaning pods: ["), "]"), maxReason)
+	o.PodUID = podOfPath(o.Reason)
+	return o.PodUID != "" && osFailure(e, o)
+}
+
 func cgroupFailure(e *entry, o *occurrence) bool {
 	if o.PodUID == "" {
 		o.PodUID = podOfPath(e.Get("cgroupName") + e.Message + errorOf(e))

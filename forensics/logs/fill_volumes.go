@@ -151,7 +151,7 @@ func operationOf(text string) string {
 		return opMountDevice
 	case strings.Contains(text, "MountVolume."), strings.Contains(text, "MapVolume."):
 		return opMountVolume
-	case strings.Contains(text, "AttachVolume."), strings.HasPrefix(text, multiAttach):
+	case strings.Contains(text, "AttachVolume."), strings.HasPrefix(text, multiAttach), strings.Contains(text, "Failed to attach volume "): // until 1.5
 		return opAttachVolume
 	case strings.Contains(text, "VerifyControllerAttachedVolume"), strings.Contains(text, "Volume has not been added to the list"), strings.Contains(text, "is not yet attached"),
 		strings.Contains(text, "attached according to"):

@@ -88,6 +88,9 @@ func (f *folder) add(file string, o occurrence) {
 	}
 	if !f.ofKubelet(&o) {
 		f.lives.outside(file, o)
+		if o.Entry.Origin == "kube-controller-manager" && operationOf(o.Entry.Message) == opAttachVolume {
+			f.operations.add(file, o, f.drop)
+		}
 		return
 	}
 	f.heard(o.Entry)

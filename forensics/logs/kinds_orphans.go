@@ -63,6 +63,7 @@ func orphanMessages() []message {
 			rules: []rule{
 				{start: "Failed to remove orphaned pod dir", fill: osFailure},
 				{start: "Failed to remove orphaned pod \"", fill: orphanRemoveFailed},
+				{start: "Failed cleaning pods: [", fill: cleaningFailed}, // kubelet.go, until 1.5
 			},
 		},
 		{

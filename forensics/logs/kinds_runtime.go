@@ -254,12 +254,12 @@ func runtimeMessages() []message {
 				{start: "Failed to handle backOff event ", fill: shimFailed},
 				{start: "failed to handle backOff event ", fill: shimFailed},
 				{start: "failed to shutdown shim task", fill: shimFailed},
-				{start: "get state for ", err: "context deadline exceeded", fill: shimFailed},
 			},
 		},
 		{
 			kind: kindShimSilent, lane: LaneRuntime, words: "container shim does not respond",
 			rules: []rule{
+				{start: "get state for ", err: "context deadline exceeded", fill: shimFailed, runtime: true},
 				{start: "collecting metrics for ", err: "context deadline exceeded", fill: shimFailed, runtime: true},
 				{start: "converting task to protobuf", err: "context deadline exceeded", fill: shimFailed, runtime: true},
 			},

@@ -43,7 +43,7 @@ var operationEnds = map[Kind]string{
 
 // operationFails says whether a line is the end of an operation that failed. Of an event, people often quote the message alone.
 func operationFails(o *occurrence) bool {
-	return ofEvent(o) && operationOf(o.Entry.Message) != "" || strings.HasPrefix(o.Entry.Message, "Operation for ") || strings.HasPrefix(o.Entry.Message, "operation {")
+	return ofEvent(o) && operationOf(o.Entry.Message) != "" || strings.HasPrefix(o.Entry.Message, multiAttach) || strings.HasPrefix(o.Entry.Message, "Operation for ") || strings.HasPrefix(o.Entry.Message, "operation {")
 }
 
 // ofEvent says whether a line may be an event of the API, or the message of one.

@@ -353,9 +353,14 @@ func tagged(e *entry, s *shape, text string) (string, bool) {
 	return text[len(tag)+len(pid)+len("[]: "):], true
 }
 
-// withoutPod takes off what kubectl logs --prefix writes, "[pod/NAME/CONTAINER] ", and what stern and ansible write before a header of klog:
-// up to three names.
+// withoutPod takes off what kubectl logs --prefix writes, "[pod/NAME/CONTAINER] ", what kail writes, "NAMESPACE/NAME[CONTAINER]: ", and what stern
+// and ansible write before a header of klog: up to three names.
 func withoutPod(text string) string {
+	if slash := strings.IndexByte(text[:min(len(text), 64)], '/'); slash > 0 && text[0] >= 'a' && text[0] <= 'z' {
+		if at := ofKail.FindStringIndex(text); at != nil {
+			return text[at[1]:]
+		}
+	}
 	if strings.HasPrefix(text, "[pod/") {
 		if _, rest, ok := strings.Cut(text, "] "); ok {
 			return rest
@@ -377,6 +382,8 @@ func withoutPod(text string) string {
 	}
 	return text
 }
+
+var ofKail = pattern.New(`^[a-z0-9][a-z0-9-]{0,62}/[a-z0-9][a-z0-9.-]{0,252}\[[a-z][a-z0-9-]{0,62}\]: `)
 
 // withoutHalfTime takes off the end of a time that a line of logfmt begins with, of which somebody has cut off the beginning:
 // `5:58.371496964Z" level=warning msg="…"`.

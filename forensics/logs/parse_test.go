@@ -191,6 +191,8 @@ func TestLinesOfOthers(t *testing.T) {
 		{"JSON that was cut", `{"log":"abc`, entry{Message: `{"log":"abc`, Bare: true}},
 		{"not a time", "Nov 99 10:00:00 x y: z", entry{Message: "Nov 99 10:00:00 x y: z", Bare: true}},
 		{"not klog", "I9921 10:00:00.000000    2588 a.go:1] x", entry{Message: "I9921 10:00:00.000000    2588 a.go:1] x", Bare: true}},
+		{"kail", "kube-system/csi-nfs-node-x2[nfs]: E1121 10:00:00.000000    2588 a.go:1] x", entry{Time: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Origin: "kubelet", Severity: 'E', PID: 2588, Source: "a.go", SourceLine: 1, Message: "x"}},
+		{"a tag of syslog with a path", "postfix/smtpd[1]: x", entry{Message: "postfix/smtpd[1]: x", Bare: true}},
 		{"klog without its header", "kubelet_volumes.go:154] x", entry{Source: "kubelet_volumes.go", SourceLine: 154, Message: "x", Bare: true}},
 		{"a journal without its date", "01:38:02 node kubelet[812]: x", entry{Origin: "kubelet", PID: 812, Message: "x"}},
 	} {

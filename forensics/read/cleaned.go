@@ -59,6 +59,9 @@ var dated = pattern.New(`(?m)^[> \t]*(?:\[[A-Z][a-z]{2} )?(\d{4}-\d\d-\d\d[T ]\d
 // fieldTime is what containerd and dockerd write behind syslog's time, which has no year.
 var fieldTime = pattern.New(`time="(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)`)
 
+// beat is when the kubelet has written a condition of its node last, which it does each five minutes at least.
+var beat = pattern.New(`(?m)^[> \t]*[A-Z]\w+Pressure\s+(?:True|False)\s+[A-Z][a-z]{2}, (\d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4})`)
+
 // undated is the time without a year at the beginning of a line of klog or of syslog.
 var undated = pattern.New(`(?m)^[> \t]*(?:[IWEF](\d{4} \d\d:\d\d:\d\d)\.|([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) )`)
 
@@ -89,20 +92,25 @@ func newestDated(text []byte, saved time.Time) time.Time {
 			}
 		}
 	}
+	for _, m := range beat.FindAllStringSubmatch(string(text), -1) {
+		if t, err := time.Parse("02 Jan 2006 15:04:05 -0700", m[1]); err == nil {
+			all = append(all, t.UTC())
+		}
+	}
 	for _, t := range all {
 		newest = latest(newest, t)
 	}
-	year, told := newest, !newest.IsZero()
-	if !told {
+	year, withYear := newest, !newest.IsZero()
+	if !withYear {
 		year = saved
 	}
 	for _, m := range undated.FindAllStringSubmatch(string(text), -1) { // near the dated ones, or in the year before the text was saved
 		for _, layout := range []string{"2006 0102 15:04:05", "2006 Jan _2 15:04:05"} {
 			t, err := time.Parse(layout, strconv.Itoa(year.Year())+" "+m[1]+m[2])
-			if !told && t.Sub(saved) > long {
+			if !withYear && t.Sub(saved) > long {
 				t = t.AddDate(-1, 0, 0)
 			}
-			if err == nil && (!told || t.Sub(year) < long) {
+			if err == nil && (!withYear || t.Sub(year) < long) {
 				newest, all = latest(newest, t), append(all, t)
 			}
 		}

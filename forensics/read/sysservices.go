@@ -21,6 +21,7 @@ type serviceReader struct {
 	// ends and writes are what the log beside it shows of the kubelet: then that tells more than a unit between two starts.
 	ends, writes bool
 	between      bool // what was found is such a unit
+	runs         bool // the unit
 }
 
 var (
@@ -29,9 +30,11 @@ var (
 	unitStart   = pattern.New(`[#$] (?:sudo )?systemctl (?:re)?start kubelet\b`)
 	unitActive  = pattern.New(`^Active: (inactive|failed|activating \(auto-restart\))(?: (.*))?$`)
 	// unitWaits is a unit whose ExecStartPre has not ended for longer than TimeoutStartSec gives it by default (systemd.service(5)).
-	unitWaits   = pattern.New(`^Active: (activating \(start-pre\)) since .*; ((?:\d+ ?(?:h|days?|weeks?|months?|years?) |[2-9]min |\d\dmin ).*ago)`)
+	unitWaits = pattern.New(`^Active: (activating \(start-pre\)) since .*; ((?:\d+ ?(?:h|days?|weeks?|months?|years?) |[2-9]min |\d\dmin ).*ago)`)
+	// unitEnded is of a main process that has ended with an error, where nothing says that the unit is started again.
+	unitEnded   = pattern.New(`^(?:Process: \d+ ExecStart=\S*/kubelet\b.*|Main PID: \d+) \(code=(?:exited|dumped), status=([1-9]\d*/\w+)\)$`)
 	unitState   = pattern.New(`^ActiveState=(inactive|failed)$`)
-	ofKubelet   = pattern.New(`\bis-active kubelet(?:\.service)?(?:\s|$)|kubelet.*/status\b|\bsystemctl\b.* show\b.*\skubelet(?:\.service)?(?:\s|$)|^Id=kubelet\.service$|^Name:\s+kubelet$`)
+	ofKubelet   = pattern.New(`\bsystemctl status kubelet(?:\.service)?(?:\W|$)|\bis-active kubelet(?:\.service)?(?:\s|$)|^Process: \d+ ExecStart=\S*/kubelet\b|kubelet.*/status\b|\bsystemctl\b.* show\b.*\skubelet(?:\.service)?(?:\s|$)|^Id=kubelet\.service$|^Name:\s+kubelet$`)
 	asksUnit    = pattern.New(`[#$] (?:sudo )?systemctl (?:is-active|status|show)\b`) // of another one
 	processStop = pattern.New(`^State:\s+([Tt]) \((?:stopped|tracing stop)\)`)
 	processID   = pattern.New(`^(?:Tgid|Pid):\s+(\d+)`)
@@ -52,12 +55,14 @@ func (r *serviceReader) line(s string, number int) {
 		r.to.kubelet = nil // what is printed later tells what came of it
 	}
 	if m := unitHeading.FindStringSubmatch(text); m != nil {
-		r.ours, r.above = slices.Contains(logs.KubeletUnits, m[1]), 0
+		r.ours, r.above, r.runs = slices.Contains(logs.KubeletUnits, m[1]), 0, false
 		return
 	}
 	if ofKubelet.MatchString(text) {
 		r.ours, r.above = true, 0
-		return
+		if !unitEnded.MatchString(text) {
+			return
+		}
 	}
 	r.ours = r.ours && !asksUnit.MatchString(text)
 	if !r.ours || r.above > nearHeading {
@@ -66,7 +71,11 @@ func (r *serviceReader) line(s string, number int) {
 	saved := savedAt(r.name, number)
 	switch {
 	case unitRuns.MatchString(text):
-		r.to.kubelet = nil
+		r.to.kubelet, r.runs = nil, true
+	case unitEnded.MatchString(text):
+		if !r.runs && r.to.kubelet == nil {
+			r.to.found(&kubelet.Instance{Expected: "systemctl says that its process has ended with status " + unitEnded.FindStringSubmatch(text)[1] + " (" + saved + ")"}, r.name)
+		}
 	case unitWaits.MatchString(text):
 		m := unitWaits.FindStringSubmatch(text)
 		r.to.found(&kubelet.Instance{Expected: "systemctl says that its unit is " + m[1] + " since " + m[2] + " (" + saved + ")"}, r.name)

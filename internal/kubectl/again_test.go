@@ -12,6 +12,9 @@ func TestWellAgain(t *testing.T) {
 	condition := func(kind, status, since string) string {
 		return fmt.Sprintf("  %s   %s   Wed, 12 Nov 2025 11:00:00 +0000   Wed, 12 Nov 2025 %s:00 +0000   Reason   words\n", kind, status, since)
 	}
+	silent := func(kind string) string {
+		return fmt.Sprintf("  %s   Unknown   Wed, 12 Nov 2025 11:00:00 +0000   Wed, 12 Nov 2025 11:01:00 +0000   NodeStatusUnknown   Kubelet stopped posting node status.\n", kind)
+	}
 	name := func(node string) string { return "Name:               " + node + "\nRoles:              <none>\n" }
 	for _, c := range []struct {
 		name, text string
@@ -29,6 +32,10 @@ func TestWellAgain(t *testing.T) {
 		{"a disk that was cleaned", condition("DiskPressure", "True", "10:00") + condition("DiskPressure", "False", "10:20"), 0},
 		{"another pressure that ended", condition("DiskPressure", "True", "10:00") + condition("MemoryPressure", "False", "10:20"), 1},
 		{"a node that is Ready under pressure", condition("DiskPressure", "True", "10:00") + condition("Ready", "True", "10:20"), 1},
+		{"a table that is cut above Ready", name("w1") + silent("OutOfDisk") + silent("MemoryPressure"), 1},
+		{"the whole table", name("w1") + silent("MemoryPressure") + silent("Ready"), 1},
+		{"two nodes, cut", name("w1") + silent("MemoryPressure") + name("w2") + silent("PIDPressure"), 2},
+		{"one that is back", name("w1") + silent("MemoryPressure") + row("w1", "Ready"), 0},
 		{"an event that the API server has stored", "3m   Normal   NodeNotReady   node/w1   Node w1 status is now: NodeNotReady\n" + row("w1", "Ready"), 1},
 	} {
 		if got := events(t, "Type  Status  LastHeartbeatTime  LastTransitionTime  Reason  Message\n"+c.text); len(got) != c.want {

@@ -16,6 +16,9 @@ const date = `[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}`
 var (
 	// conditionRow is one of a node: Type Status LastHeartbeatTime LastTransitionTime Reason Message.
 	conditionRow = pattern.New(`^\s*(Ready|DiskPressure|MemoryPressure|PIDPressure)\s+(True|False|Unknown)\s+(` + date + `)\s+(` + date + `)\s+(\w+)\s+(.*)$`)
+	// silentRow is another condition of a node of which the kubelet has stopped to tell.
+	silentRow = pattern.New(`^\s*(?:OutOfDisk|DiskPressure|MemoryPressure|PIDPressure)\s+Unknown\s+` + date + `\s+(` + date + `)\s+NodeStatusUnknown\s+(Kubelet stopped posting node status.*)$`)
+	anyReady  = pattern.New(`^\s*Ready\s+(?:True|False|Unknown)\s+` + date)
 	// nodeRow is one of "get nodes": NAME STATUS ROLES AGE VERSION. Old ones have no ROLES.
 	nodeRow = pattern.New(`^\s*([a-z0-9][\w.-]*)\s+(NotReady)(?:,\S+)?\s+(?:\S+\s+)?(?:\d+[smhdy])+\s+v1\.\d+\.\d+`)
 	// readyRow is one of a node that is ready.
@@ -44,6 +47,20 @@ func condition(line, node string) (Event, bool) {
 	}
 	beat, _ := time.Parse(dateLayout, m[3])
 	return inTrouble(node, m[1], m[2], m[5], m[6], since.UTC(), beat.UTC())
+}
+
+// silent makes the event of a node whose kubelet has stopped posting its status of another condition, once, where the table is cut above Ready.
+func (p *page) silent(line string) (Event, bool) {
+	m := silentRow.FindStringSubmatch(line)
+	if m == nil || slices.ContainsFunc(p.lines, anyReady.MatchString) || slices.ContainsFunc(p.events, func(f found) bool { return f.Reason == "NodeNotReady" && f.Name == p.described.name }) {
+		return Event{}, false
+	}
+	since, err := time.Parse(dateLayout, m[1])
+	if err != nil {
+		return Event{}, false
+	}
+	since = since.UTC()
+	return NotReady(p.described.name, "Unknown", m[2], &since), true
 }
 
 // ready takes back what a quoted condition said before, once one without a time says that the node is ready.

@@ -199,14 +199,15 @@ func (p *page) event(i int) int {
 	e, ok := p.row(joined)
 	kind := ""
 	if !ok {
-		if e, ok = condition(joined, p.described.name); !ok {
+		kind = "Ready"
+		if e, ok = condition(joined, p.described.name); ok {
+			if m := conditionRow.FindStringSubmatch(joined); m != nil {
+				kind = m[1]
+			}
+		} else if e, ok = p.silent(joined); !ok {
 			p.ready(joined)
 			p.wellAgain(joined)
 			return 0
-		}
-		kind = "Ready"
-		if m := conditionRow.FindStringSubmatch(joined); m != nil {
-			kind = m[1]
 		}
 	}
 	for ; i+n < len(p.lines) && n < maxLines && p.continues(p.lines[i+n], e.Message); n++ {

@@ -30,7 +30,7 @@ func dropTests(lines []string) bool {
 
 var (
 	// manual is the heading of instructions, and placeholder what stands there for a name.
-	manual    = pattern.New(`(?i)^[#*=> \t]*(?:runbook|playbook|how[ -]?to|sop|troubleshooting guide|knowledge base|kb[ -]?\d+)\b`)
+	manual    = pattern.New(`(?i)^[#*=> \t]*(?:runbook|playbook|how[ -]?to|sop|(?:troubleshooting|debugging|error) guide|knowledge base|kb[ -]?\d+)\b`)
 	aboutWiki = pattern.New(`(?i)(?:^|[^\w/.-])wiki(?:[^\w/.-]|$)`)
 	forDocs   = pattern.New(`(?i)(?:\b(?:for|to|in) (?:the |our )?(?:docs|documentation|handbook)\b|\bfür (?:die|unsere) Doku|\bpour la doc|\bpara la documentaci|\bpara a documenta|\bper la documentazione|для документации|ドキュメント用|写进文档)`)
 	// fromDocs and neverSeen are a question about a message that somebody knows from reading alone.

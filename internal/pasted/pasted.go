@@ -33,6 +33,7 @@ func Clean(text []byte) []byte {
 	changed = multipath(lines) || changed
 	changed = strip(lines) || changed
 	changed = joinUmount(lines) || changed
+	changed = joinRetry(lines) || changed
 	changed = joinWords(lines, true) || changed
 	changed = join(lines) || changed
 	changed = joinWords(lines, false) || changed
@@ -89,6 +90,9 @@ var (
 	// introduced is a message at the end of a sentence about the present; once is a word of a sentence about the past or the possible.
 	introduced = pattern.New("^(?:[^`\"'{}]{1,80}|[^`\"'{}]{1,60}`[\\w ./-]{1,24}`[^`\"'{}]{1,60}): *(?:`[^`]{50,}`)[ \t.]*$")
 	once       = pattern.New(`(?i)\b(?:was|were|had|did|used|before|earlier|previous\w*|last|old|ago|once|back|then|until|no longer|fixed|gone|example|e\.g|like|if|would|could|should|expect\w*|instead|not|never|harmless|test|wrong|other|another|different)\b`)
+	// logged is a message at the end of a sentence that says who writes it, and seen one at the beginning of a sentence that says where it is seen.
+	logged = pattern.New("^(?:[-*+•][ \t]+)?[^`]{0,80}\\b(?:logs?|prints?|reports?|says?|shows?|complains?|repeats?)\\b(?: [^`]{0,24})?:? (?:`[^`]{40,}`)[ \t.]*$")
+	seen   = pattern.New("^(?:[-*+•][ \t]+)?(?:`[^`]{40,}`) (?:appears?|shows up|is|repeats)(?: [^`]{0,24})? (?:in|on) (?:[^`]{0,40})\\b(?:logs?|journal|dmesg|console|syslog|output)[ \t.]*$")
 	// counted is how often a quoted message came, as kubectl writes it behind the age of an event.
 	counted = pattern.New("`[ \t]*\\(x\\d+ over [\\w.]{1,12}\\)[ \t.]*$")
 	pager   = pattern.New(`^(?:lines [0-9]+-[0-9]+.*|\(END\)|--More--.*)$`)
@@ -106,6 +110,9 @@ func strip(lines []string) (changed bool) {
 		}
 		if andQuote.MatchString(text) || introduced.MatchString(text) && !once.MatchString(text[:lastQuote(text)]) {
 			text = text[lastQuote(text):]
+		}
+		if at := strings.IndexByte(text, '`'); at >= 0 && (logged.MatchString(text) && !once.MatchString(text[:at]) || seen.MatchString(text) && !once.MatchString(text[strings.LastIndexByte(text, '`'):])) {
+			text = text[at : strings.LastIndexByte(text, '`')+1]
 		}
 		if at := counted.FindStringIndex(text); at != nil {
 			text = text[:at[0]+1]

@@ -63,6 +63,23 @@ func joinUmount(lines []string) (changed bool) {
 	return changed
 }
 
+// retryLine ends with what the kubelet writes before the error of an operation, which errorLine begins.
+var (
+	retryLine = pattern.New(`\(durationBeforeRetry [\w.]+\)\.?[ \t\r]*$`)
+	errorLine = pattern.New(`^[> \t]*(?:\. )?Error: `)
+)
+
+// joinRetry puts the error of an operation of a volume behind the line that says when it is tried again.
+func joinRetry(lines []string) (changed bool) {
+	for i, line := range lines[:len(lines)-1] {
+		if begins(line) && errorLine.MatchString(lines[i+1]) && retryLine.MatchString(line) {
+			lines[i] = strings.TrimRight(line, ". \t\r") + ". " + strings.TrimLeft(lines[i+1], ".> \t")
+			lines[i+1], changed = "", true
+		}
+	}
+	return changed
+}
+
 var (
 	eventTitle = pattern.New(`^ *Type +Reason +Age +From +M`)
 	eventRow   = pattern.New(`^ *(?:Type +Reason +Age +From +M|---- +------ |(?:[\da-z-]+ {2,})?(?:\d+[smhd]\S*|<unknown>) {2,}(?:Normal|Warning) {2,}[A-Z][A-Za-z]+ +\S+/|(?:Normal|Warning) {2,}[A-Z][A-Za-z]+ +\d)`)

@@ -452,6 +452,7 @@ func TestMemoryThatBlocks(t *testing.T) {
 
 func TestSelfIsRead(t *testing.T) {
 	fsys, opt := machine(t)
+	opt.Limits.Read = time.Minute // also on a busy machine
 	snap, err := Collect(t.Context(), fsys, opt)
 	if err != nil {
 		t.Fatal(err)

@@ -61,8 +61,11 @@ func (i Incident) Grave() bool { return i.Current && !i.Minor }
 
 // Expect makes the incident information where it is logged less often than few. In lines that somebody has picked, neither repeats nor
 // counts are to be seen: there, what no later line ends is possible.
-func (i *Incident) Expect(p *forensics.Pass, few int64) {
-	i.Minor = i.Count < few && (!i.Current || !logview.Picked(p, i.Last))
+func (i *Incident) Expect(p *forensics.Pass, few int64) { i.ExpectAgain(p, few, logview.Moments) }
+
+// ExpectAgain is Expect of a message that is logged again after a pause at the earliest: until then, lines about other things tell nothing of it.
+func (i *Incident) ExpectAgain(p *forensics.Pass, few int64, pause time.Duration) {
+	i.Minor = i.Count < few && (!i.Current || !logview.PickedWithin(p, i.Last, pause))
 	i.lone = i.Count < few && !i.Minor
 }
 

@@ -92,16 +92,24 @@ func Reclaims(p *forensics.Pass) bool {
 // longPressure is longer than what reclaiming or one eviction needs to end a pressure.
 const longPressure = 5 * time.Minute
 
-// Lasting says whether the pressure was there for minutes, or cost more than one pod, and was there when the log ended; since when, and of
+// Lasting says whether the pressure was there for minutes, or cost more than one pod, or is at the end of a few lines, and was there when the log ended; since when, and of
 // which resources.
 func (s *pressure) Lasting(p *forensics.Pass) (since *time.Time, resources string, ok bool) {
-	if s == nil || s.since == nil || !s.current || s.until.Sub(*s.since) < longPressure && len(s.evicted) < 2 {
+	if s == nil || s.since == nil || !s.current {
+		return nil, "", false
+	}
+	if s.until.Sub(*s.since) < longPressure && len(s.evicted) < 2 && !s.last(p) {
 		return nil, "", false
 	}
 	if relievedSince(p, s.until) {
 		return nil, "", false
 	}
 	return s.since, s.short(), true
+}
+
+// last says whether the pressure is what a few lines end with: of the node's condition, or of a kubelet that begins to evict.
+func (s *pressure) last(p *forensics.Pass) bool {
+	return Picked(p, s.until) && slices.ContainsFunc(s.events, func(e logs.Event) bool { return e.Kind == logs.KindEvictionMustEvict || e.Code == "condition" })
 }
 
 func relievedSince(p *forensics.Pass, t *time.Time) bool {

@@ -34,7 +34,7 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 	if byHand(p) {
 		return nil
 	}
-	for _, e := range Events(p, append(ofPods[:len(ofPods):len(ofPods)], logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy, kubeletFatal)...) {
+	for _, e := range Events(p, append(ofPods[:len(ofPods):len(ofPods)], logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy, logs.KindContainerGCFailed, logs.KindImageGCFailed, kubeletFatal)...) {
 		call, ok := unansweredIn(e)
 		if !ok || e.Kind != kubeletFatal && !AfterStart(p, Last([]logs.Event{e})) {
 			continue
@@ -164,7 +164,7 @@ func unansweredIn(e logs.Event) (call string, ok bool) {
 	switch e.Kind {
 	case logs.KindRuntimeDown:
 		return "", true
-	case logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy, kubeletFatal:
+	case logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy, logs.KindContainerGCFailed, logs.KindImageGCFailed, kubeletFatal:
 		return "", e.Cause() == logs.CauseRuntimeDown
 	case logs.KindPLEGRelistFailed:
 		return "", e.Cause() == logs.CauseRuntimeDown || e.Code == "DeadlineExceeded" || e.Code == "Unavailable"

@@ -210,13 +210,19 @@ const (
 
 // Picked says whether all there is are a few lines that somebody has picked, and whether a message of that time is at their end:
 // whoever quotes more than the failure may show that it works again. Of one failure, several programs write within a second.
-func Picked(p *forensics.Pass, last *time.Time) bool {
+func Picked(p *forensics.Pass, last *time.Time) bool { return PickedWithin(p, last, Moments) }
+
+// Moments is how far apart programs write of one failure.
+const Moments = 2 * time.Second
+
+// PickedWithin is Picked of a message that comes again after a pause at the earliest.
+func PickedWithin(p *forensics.Pass, last *time.Time, pause time.Duration) bool {
 	s := Story(p)
 	end := s.Last
 	if onlyEvents(p) { // ages count from when the table was printed, which is no event
 		end = Last(s.Events)
 	}
-	return picked(p, fewLines, fewBytes) && Within(last, end, 2*time.Second)
+	return picked(p, fewLines, fewBytes) && Within(last, end, pause)
 }
 
 // onlyEvents says whether all there is are events of the API.
