@@ -182,6 +182,8 @@ var (
 	// get events up to 1.13: [NAMESPACE] LAST SEEN FIRST SEEN COUNT NAME KIND SUBOBJECT TYPE REASON SOURCE MESSAGE.
 	oldListedRow = pattern.New(`^\s*(?:([a-z0-9][a-z0-9.-]*)\s+)?(` + span + `)\s+(` + span + `)\s+(\d+)\s+([\w.:-]+)\s+([A-Z]\w+)\s+` + part + `(Normal|Warning)\s+([A-Z]\w+)\s+` + from + `\s+(.*)$`)
 	// tag is one of HTML at the beginning or the end of a line.
+	// cutRow is one of an old table of which somebody has copied the last columns: From Type Reason Message.
+	cutRow    = pattern.New(`^([a-z][\w.-]*,? [\w.-]+)\t+(Normal|Warning)\t+([A-Z]\w+)\t+(\S.*)$`)
 	tag       = pattern.New(`^(?:<\w+>\s*)+|(?:\s*</\w+>)+$`)
 	eventName = pattern.New(`\.[0-9a-f]{8,}$`)
 )
@@ -289,6 +291,11 @@ func (p *page) row(line string) (Event, bool) {
 		e := Event{Namespace: m[1], Count: number(m[4]), Name: eventName.ReplaceAllString(m[5], ""), Kind: m[6], Container: containerOf(m[7]), Type: m[8], Reason: m[9], Message: m[11]}
 		e.Component, e.Host = reporter(m[10])
 		e.First, e.Last = p.times(m[2], m[3])
+		return e, true
+	}
+	if m := cutRow.FindStringSubmatch(line); m != nil {
+		e := Event{Type: m[2], Reason: m[3], Message: m[4], Count: 1}
+		e.Component, e.Host = reporter(m[1])
 		return e, true
 	}
 	return Event{}, false

@@ -268,7 +268,7 @@ var (
 // plugins writes why containerd has not loaded a plugin as containerd logs it.
 func plugins(lines []string) (changed bool) {
 	for i, line := range lines {
-		if i > 1 && pluginCode.MatchString(lines[i-1]) && strings.HasPrefix(lines[i-2], "Error:") {
+		if i > 1 && (strings.HasPrefix(lines[i-1], "Error:") || pluginCode.MatchString(lines[i-1]) && strings.HasPrefix(lines[i-2], "Error:")) {
 			if m := pluginError.FindStringSubmatch(line); m != nil {
 				lines[i], changed = `level=warning msg="failed to load plugin" error=`+strconv.Quote(m[1]), true
 			}
