@@ -83,7 +83,7 @@ system that is busy is enough. Pods that are stuck in Terminating are left to po
 // onlySandboxes reports whether the runtime has refused to stop or to remove a sandbox: nobody quotes one such line for another cause.
 func onlySandboxes(i incident.Incident) bool {
 	return !slices.ContainsFunc(i.Events, func(e logs.Event) bool {
-		return e.Kind != logs.KindSandboxStopFailed && e.Kind != "sandbox-remove-failed"
+		return e.Kind != logs.KindSandboxStopFailed && e.Kind != "sandbox-remove-failed" && e.Kind != logs.KindCNIDeleteFailed
 	})
 }
 

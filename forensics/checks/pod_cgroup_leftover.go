@@ -97,12 +97,12 @@ func reportUndeletedCgroups(p *forensics.Pass) {
 		}
 		return findings.PodEntity(e.PodUID)
 	}}
-	if end := logview.Last(logview.Events(p, logs.KindCgroupDeleteFailed)); logview.Picked(p, end) { // runc itself tries five times within a second
+	if end := logview.Last(logview.Events(p, logs.KindCgroupDeleteFailed)); logview.Picked(p, end) || logview.SaidRepeated(p, logview.Events(p, logs.KindCgroupDeleteFailed)...) { // runc itself tries five times within a second
 		spec.Few = 1
 	}
 	for _, i := range spec.Find(p, logview.Events(p, logs.KindCgroupDeleteFailed)) {
 		long := slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Cause() == "slow-systemd" }) // one try of half a minute
-		if i.Expect(p, tries); i.Count < tries && logview.Between(i.First, i.Last) < 1 && !long {
+		if i.Expect(p, tries); i.Count < tries && logview.Between(i.First, i.Last) < 1 && !long && !logview.SaidRepeated(p, i.Events...) {
 			continue
 		}
 		name := "Cgroup of " + lower(findings.PodTitle(p, i.Subject.ID))

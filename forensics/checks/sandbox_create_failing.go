@@ -2,6 +2,7 @@ package checks
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -89,10 +90,11 @@ func reservedSandboxes(p *forensics.Pass) []logs.Event {
 // sandboxes is what cannot be created, where the trouble is of no pod.
 var sandboxes = incident.Thing(forensics.KindSubsystem, "sandboxes")
 
-// networkMissed says whether the network that is not ready has stopped a pod or the node. Pods of the host network need none.
+// networkMissed says whether the network that is not ready has stopped a pod or the node, or somebody quotes it without a time: while a node
+// starts, it is normal. Pods of the host network need none.
 func networkMissed(p *forensics.Pass) bool {
 	return slices.ContainsFunc(logview.Events(p, logs.KindPodSyncFailed, "node-not-ready", "network-not-ready"), func(e logs.Event) bool {
-		return e.Cause() == "network" || e.Kind == "network-not-ready" && e.PodName != ""
+		return e.Cause() == "network" || e.Kind == "network-not-ready" && (e.PodName != "" || e.Code == "pod" || e.Last == nil && strings.Contains(e.Reason, "network plugin is not ready") && logview.Written(p))
 	})
 }
 

@@ -245,10 +245,10 @@ func (list volumeOperations) report(p *forensics.Pass, done string, pods map[str
 	}
 }
 
-// passing says whether the kubelet mounts the volume at the next try, as a rule: it has just been told of the pod, and not yet of its secrets
-// (pkg/kubelet/util/manager).
+// passing says whether the kubelet mounts the volume at the next try, as a rule, since it has just been told of the pod, and not yet of its secrets,
+// or does not need it any more, since the pod has ended (pkg/kubelet/util/manager).
 func passing(reason string) bool {
-	return strings.Contains(reason, "failed to sync ") && strings.Contains(reason, " cache: timed out")
+	return strings.Contains(reason, "failed to sync ") && strings.Contains(reason, " cache: timed out") || strings.HasSuffix(strings.TrimRight(reason, "]. "), "not registered")
 }
 
 // manyEvents is half of the 25 events of one object that a program sends at once; of the later ones it sends one in five minutes, whatever they

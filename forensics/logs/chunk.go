@@ -30,6 +30,7 @@ type chunk struct {
 	// again says that it was scanned before: found has the lines that were taken then.
 	again           bool
 	lines, selected int64
+	prose           int64 // lines, of a small chunk
 	found           []found
 	done            chan struct{}
 }
@@ -87,6 +88,22 @@ func (c *chunk) scan() {
 	if n := len(c.text); n > 0 && c.text[n-1] != '\n' {
 		c.lines++
 	}
+	if len(c.text) <= maxProse {
+		c.prose = c.countProse()
+	}
+}
+
+// maxProse is more than anybody writes around the lines of a log.
+const maxProse = 256 << 10
+
+// countProse counts the lines without a header of a program.
+func (c *chunk) countProse() (n int64) {
+	for at := 0; at < len(c.text); at = c.lineEnd(at) {
+		if k := c.peekAt(at); k.shape.depth == 0 && !isKlogHead(k.text) {
+			n++
+		}
+	}
+	return n
 }
 
 // number is how many line ends there are before a position that is not before the last one asked for.

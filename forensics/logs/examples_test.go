@@ -147,7 +147,7 @@ func TestEveryRuleHasLiterals(t *testing.T) {
 		}
 	}
 	for _, l := range literals() {
-		prose := slices.Contains(solvedWords, l) // which nobody writes as JSON
+		prose := slices.Contains(solvedWords, l) || slices.Contains(repeatedWords, l) // which nobody writes as JSON
 		if len(l) < minLiteral || strings.ContainsFunc(l, escaped) && !prose {
 			t.Errorf("%q is short, or written otherwise in JSON or in klog's quotes", l)
 		}

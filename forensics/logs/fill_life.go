@@ -59,6 +59,30 @@ func saidSolved() (rules []rule) {
 	return rules
 }
 
+// repeatedWords are what people write of a line of which they show one or two, in the languages in which they write tickets.
+var repeatedWords = []string{
+	"over and over", "again and again", "keep appearing", "keeps appearing", "keep repeating", "keeps repeating", "keeps logging", "keeps printing", "is repeated", "repeats every",
+	"constantly", "continuously", "repeatedly", "flooded with", "full of these", "full with thousands", "immer wieder", "ständig diese", "en boucle dans", "sans arrêt", "continuamente", "constantemente",
+	"una y otra vez", "постоянно", "снова и снова", "不断出现", "不断的打", "不断打印", "一直报错", "一直打印", "反复出现", "繰り返し出力", "繰り返され", "계속 반복",
+}
+
+// saidRepeated are the rules of sentences that say so.
+func saidRepeated() (rules []rule) {
+	for _, words := range repeatedWords {
+		rules = append(rules, rule{has: words, find: []string{words}, prose: true, fill: repeated})
+	}
+	return rules
+}
+
+// repeated reads a sentence that says that a line comes again and again, now.
+func repeated(e *entry, o *occurrence) bool {
+	o.Subject = Subject{}
+	return e.Bare && e.Source == "" && len(e.Message) < 300 && !past.MatchString(e.Message)
+}
+
+// past is a word of a sentence about what was, or may be.
+var past = pattern.New(`(?i)\b(?:was|were|had|used to|before|earlier|previous\w*|last|ago|once|until|no longer|fixed|gone|example|if|would|could|should|not|never|harmless|test\w*)\b`)
+
 // doubted is a word of a sentence that takes back what it says of a solution, or asks for one.
 var doubted = pattern.New(`(?i)[?？]|\b(?:but|however|until|till|except|again|yet|should|would|could|hope\w*|if|when|whether|only|temporar\w*|partly|not fixed|not resolved|not solved|aber|jedoch|wieder|mais|pero|mas|però)\b|но |однако|снова|但|却|しかし|ただし`)
 
@@ -129,7 +153,7 @@ func unitStopping(e *entry, o *occurrence) bool {
 // kubeletOrigin says whether a program holds a kubelet.
 func kubeletOrigin(name string) bool {
 	switch name {
-	case "kubelet", "k3s", "rke2", "hyperkube", "kubelite", "k0s", "microk8s.daemon-kubelite":
+	case "kubelet", "k3s", "rke2", "hyperkube", "kubelite", "k0s", "microk8s.daemon-kubelite", "localkube", "origin-node", "atomic-openshift-node":
 		return true
 	}
 	return strings.Contains(name, "kubelet") || strings.Contains(name, "kubelite")

@@ -154,7 +154,7 @@ func dockerHandler(e *entry, o *occurrence) bool {
 // dockerCLI reads what docker(1) prints: `Error response from daemon: driver "overlay2" failed to remove root filesystem for ID: …`.
 func dockerCLI(e *entry, o *occurrence) bool {
 	_, text, _ := strings.Cut(e.Message, "daemon: ")
-	for _, before := range []string{"filesystem for ", "ontainer: ", "ontainer "} {
+	for _, before := range []string{"filesystem for ", "root filesystem ", "ontainer: ", "ontainer "} {
 		if id := strings.Trim(word(text, before, " :,"), `"`); len(id) >= 12 {
 			o.Container = cut(id, maxName)
 			reservedFor(id, o) // if somebody has given its name: that has the same form
@@ -307,6 +307,12 @@ func runtimeDown(e *entry, o *occurrence) bool {
 	}
 	o.Reason, o.Code, o.Path = cut(text, maxReason), code(text), socketIn(text)
 	return kubeletOrigin(e.Origin) || !strings.Contains(text, "daemon at tcp://") // of a build's own
+}
+
+// networkOfPod takes the event of a pod that waits for its network, which may stand without the name of the pod.
+func networkOfPod(_ *entry, o *occurrence) bool {
+	o.Code = "pod"
+	return true
 }
 
 // runtimeCrashed reads `containerd.service: Main process exited, code=exited, status=2/INVALIDARGUMENT`, with which Go ends a panic, and

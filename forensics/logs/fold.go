@@ -83,6 +83,9 @@ func (f *folder) add(file string, o occurrence) {
 		return
 	}
 	f.count(file, o)
+	if o.Kind == kindSaidOver || o.Kind == kindSaidRepeated { // by nobody on the node
+		return
+	}
 	if o.Kind == kindKernelBoot && o.Time.After(f.booted) {
 		f.booted = o.Time
 	}

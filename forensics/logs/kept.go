@@ -79,7 +79,7 @@ func (k *keptWriter) Write(b []byte) (int, error) {
 
 // chunk keeps what was found in one.
 func (k *keptWriter) chunk(c *chunk) {
-	head := []uint64{uint64(c.lines), uint64(c.selected), uint64(c.bytes), uint64(c.cut), 0, uint64(len(c.found))}
+	head := []uint64{uint64(c.lines), uint64(c.selected), uint64(c.bytes), uint64(c.cut), 0, uint64(len(c.found)), uint64(c.prose)}
 	if c.unnumbered {
 		head[4] = 1
 	}
@@ -152,11 +152,11 @@ func (p *producer) again(ctx context.Context) error {
 }
 
 func keptChunk(in *bufio.Reader) (*chunk, error) {
-	var head [6]uint64
+	var head [7]uint64
 	if err := readNumbers(in, head[:]); err != nil {
 		return nil, err
 	}
-	c := &chunk{lines: int64(head[0]), selected: int64(head[1]), bytes: int64(head[2]), cut: int64(head[3]), unnumbered: head[4] == 1, again: true}
+	c := &chunk{lines: int64(head[0]), selected: int64(head[1]), bytes: int64(head[2]), cut: int64(head[3]), unnumbered: head[4] == 1, prose: int64(head[6]), again: true}
 	for range head[5] {
 		var of [3]uint64
 		if err := readNumbers(in, of[:]); err != nil {

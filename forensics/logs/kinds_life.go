@@ -13,6 +13,7 @@ const (
 	kindKubeletWatchdog  Kind = "kubelet-watchdog"  // systemd: `Watchdog timeout`
 	kindKubeletRuns      Kind = "kubelet-runs"      // a row that internal/kubectl has read of `systemctl status`: the kubelet has run for a minute or longer
 	kindSaidOver         Kind = "said-over"         // a sentence of whoever shows the lines: they have not come back since
+	kindSaidRepeated     Kind = "said-repeated"     // a sentence of whoever shows a line: it comes again and again
 	kindKubeletSignal    Kind = "kubelet-signal"    // `SIGABRT: abort`, `SIGQUIT: quit`; Code is the signal
 )
 
@@ -25,6 +26,10 @@ func lifeMessages() []message {
 				{start: "Kubelet version", fill: kubeletVersion},
 				{start: "Version: v", fill: kubeletVersion},
 			},
+		},
+		{
+			kind: kindSaidRepeated, severity: SeverityRoutine,
+			rules: saidRepeated(),
 		},
 		{
 			kind: kindSaidOver, severity: SeverityRoutine,
@@ -42,6 +47,7 @@ func lifeMessages() []message {
 				{start: "Failed to run kubelet", fill: wholeMessage},
 				{start: "Error: failed to parse kubelet flag", fill: wholeMessage},
 				{start: "failed to run Kubelet", fill: wholeMessage},
+				{start: "kubelet: Exit with error: failed to run Kubelet", fill: wholeMessage}, // localkube
 				{start: "Failed to start ContainerManager", fill: wholeMessage},
 				{start: "failed to start ContainerManager", fill: wholeMessage},
 				{start: "Failed to start cAdvisor", fill: wholeMessage},

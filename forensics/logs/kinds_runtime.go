@@ -203,7 +203,10 @@ func runtimeMessages() []message {
 			kind: kindNetworkNotReady, lane: LaneRuntime, byReason: true, words: "the network of the runtime is not ready",
 			rules: []rule{
 				{start: "Container runtime network not ready", fill: networkNotReady},
-				{event: "NetworkNotReady"},
+				{start: "runtime network not ready: NetworkReady=false", fill: wholeMessage},
+				{start: "container runtime network not ready: NetworkReady=false", fill: wholeMessage},
+				{start: "message:docker: network plugin is not ready", fill: wholeMessage},
+				{event: "NetworkNotReady", fill: networkOfPod},
 				{start: "Unable to update cni config", fill: wholeMessage},              // dockershim
 				{start: "failed to load cni during init", fill: wholeMessage},           // containerd
 				{start: "failed to reload cni configuration after", fill: wholeMessage}, // containerd

@@ -102,6 +102,9 @@ func (r *reader) describe(p *progress) File {
 	add(p.cut > 0, "%d lines are longer than %d bytes and were truncated", p.cut, chunkSize)
 	add(p.outOfBounds > 0, "%d known lines are outside of the time window", p.outOfBounds)
 	f.Detail = strings.Join(details, "; ")
+	if f.Bytes > maxProse { // only its last part was counted
+		f.Prose = 0
+	}
 	return f
 }
 
@@ -116,6 +119,7 @@ func (r *reader) fold(p *progress, c *chunk) {
 	}
 	p.unnumbered = p.unnumbered || c.unnumbered
 	p.Lines += c.lines
+	p.Prose += c.prose
 	p.Selected += c.selected
 	p.Bytes += c.bytes
 	p.cut += c.cut

@@ -3,6 +3,7 @@ package logs
 import (
 	"bytes"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/compressed"
@@ -28,7 +29,7 @@ func Recognise(text []byte) bool {
 			continue
 		}
 		e, s := p.parse(string(line))
-		if _, known := classify(&e); known && e.Bare && !isRuntime(e.Message) { // which is a dump
+		if _, known := classify(&e); known && e.Bare && (!isRuntime(e.Message) || strings.HasPrefix(e.Message, "runtime network ")) { // which is a dump
 			return true
 		}
 		if s.has(layerKlog) || s.has(layerKlogJSON) || s.has(layerJournal) || s.has(layerSyslog) || s.has(layerCRI) ||

@@ -68,6 +68,9 @@ type File struct {
 	Detail string `json:"detail,omitempty"`
 	Bytes  int64  `json:"bytes"`
 	Lines  int64  `json:"lines"`
+	// Prose is how many of them do not begin as programs begin a line: words, tables, what commands print. It is counted in texts of at most
+	// 256 KiB, and 0 in others.
+	Prose int64 `json:"prose,omitempty"`
 	// Selected are the lines that held a literal of a known message.
 	Selected int64      `json:"selected"`
 	First    *time.Time `json:"first,omitempty"`

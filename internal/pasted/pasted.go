@@ -92,6 +92,8 @@ var (
 	once       = pattern.New(`(?i)\b(?:was|were|had|did|used|before|earlier|previous\w*|last|old|ago|once|back|then|until|no longer|fixed|gone|example|e\.g|like|if|would|could|should|expect\w*|instead|not|never|harmless|test|wrong|other|another|different)\b`)
 	// logged is a message at the end of a sentence that says who writes it, and seen one at the beginning of a sentence that says where it is seen.
 	logged = pattern.New("^(?:[-*+•][ \t]+)?[^`]{0,80}\\b(?:logs?|prints?|reports?|says?|shows?|complains?|repeats?)\\b(?: [^`]{0,24})?:? (?:`[^`]{40,}`)[ \t.]*$")
+	// quoted is the same of an error message that a program has shown, between quotes.
+	quoted = pattern.New(`^[^"]{0,200}\b(?:error|message|log|logs)(?: [^"]{0,24})?:? "([^"]{40,})"[ \t.]*$`)
 	seen   = pattern.New("^(?:[-*+•][ \t]+)?(?:`[^`]{40,}`) (?:appears?|shows up|is|repeats)(?: [^`]{0,24})? (?:in|on) (?:[^`]{0,40})\\b(?:logs?|journal|dmesg|console|syslog|output)[ \t.]*$")
 	// counted is how often a quoted message came, as kubectl writes it behind the age of an event.
 	counted = pattern.New("`[ \t]*\\(x\\d+ over [\\w.]{1,12}\\)[ \t.]*$")
@@ -110,6 +112,9 @@ func strip(lines []string) (changed bool) {
 		}
 		if andQuote.MatchString(text) || introduced.MatchString(text) && !once.MatchString(text[:lastQuote(text)]) {
 			text = text[lastQuote(text):]
+		}
+		if m := quoted.FindStringSubmatch(text); m != nil && !once.MatchString(text[:strings.IndexByte(text, '"')]) && !begins(text) {
+			text = m[1]
 		}
 		if at := strings.IndexByte(text, '`'); at >= 0 && (logged.MatchString(text) && !once.MatchString(text[:at]) || seen.MatchString(text) && !once.MatchString(text[strings.LastIndexByte(text, '`'):])) {
 			text = text[at : strings.LastIndexByte(text, '`')+1]
@@ -159,7 +164,9 @@ func isInline(rest string) bool {
 
 var (
 	// address is what talosctl, pdsh and others put before each line of a node, container what kubectl logs --prefix does.
-	address      = pattern.New(`^[> \t]*(?:\d{1,3}(?:\.\d{1,3}){3}: |\[pod/[^\] ]+\] )`)
+	address = pattern.New(`^[> \t]*(?:\d{1,3}(?:\.\d{1,3}){3}: |\[pod/[^\] ]+\] )`)
+	// compose is what docker-compose puts before an error of dockerd.
+	compose      = pattern.New(`^[> \t]*ERROR: for \S+ +(?:(?i:driver) "?\w+"? failed to remove |(?i:unable) to remove |(?i:cannot) (?:kill|stop|remove|restart) )`)
 	host         = pattern.New(`^[> \t]*(?:[\w.-]+(?:\[\d+\])?: |\d\d:\d\d:\d\d [\w.-]+ +)`)
 	unmistakable = pattern.New(`^(?:[IWEFD]\d{4} \d\d:\d\d:\d\d\.\d|\{"ts": ?\d|\{"(?:error|level|msg|time)": ?"|time="\d)`)
 	// chat is what a client of IRC writes before each line: the time and the speaker. Rows of tables are left alone where the talk goes on for
@@ -177,6 +184,12 @@ func unprefix(lines []string) (changed bool) {
 	for i, line := range lines {
 		if rest, ok := strings.CutPrefix(line, program); ok && program != "" {
 			lines[i], changed = rest, true
+			continue
+		}
+		if compose.MatchString(line) {
+			_, rest, _ := strings.Cut(line, "ERROR: for ")
+			_, rest, _ = strings.Cut(rest, " ")
+			lines[i], changed = "Error response from daemon: "+strings.TrimLeft(rest, " "), true
 			continue
 		}
 		m := address.FindString(line)

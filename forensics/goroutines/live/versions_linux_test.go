@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -183,7 +184,12 @@ func both(t *testing.T, cmd *exec.Cmd, read func(context.Context, int, io.Writer
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	got, err = read(t.Context(), cmd.Process.Pid, &b)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) { // the goroutine that has written the line may run still
+		b.Reset()
+		if got, err = read(t.Context(), cmd.Process.Pid, &b); err != nil || got.Unread == 0 || time.Now().After(end) {
+			break
+		}
+	}
 	return parsed(t, text), parsed(t, b.Bytes()), got, err
 }
 

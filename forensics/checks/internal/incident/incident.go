@@ -65,7 +65,7 @@ func (i *Incident) Expect(p *forensics.Pass, few int64) { i.ExpectAgain(p, few, 
 
 // ExpectAgain is Expect of a message that is logged again after a pause at the earliest: until then, lines about other things tell nothing of it.
 func (i *Incident) ExpectAgain(p *forensics.Pass, few int64, pause time.Duration) {
-	i.Minor = i.Count < few && (!i.Current || !logview.PickedWithin(p, i.Last, pause))
+	i.Minor = i.Count < few && (!i.Current || !logview.PickedWithin(p, i.Last, pause) && !logview.SaidRepeated(p, i.Events...))
 	i.lone = i.Count < few && !i.Minor
 }
 

@@ -112,6 +112,18 @@ func SaidOver(p *forensics.Pass, messages ...logs.Event) bool {
 	return len(over) > 0 && Written(p) && Below(messages, over)
 }
 
+// SaidRepeated says whether a sentence beside these messages, in the same text, says that they come again and again.
+func SaidRepeated(p *forensics.Pass, messages ...logs.Event) bool {
+	const near = 4 // lines, as of a fence and a blank
+	return Written(p) && slices.ContainsFunc(Events(p, "said-repeated"), func(e logs.Event) bool {
+		return slices.ContainsFunc(e.Quotes, func(said logs.Quote) bool {
+			return slices.ContainsFunc(messages, func(m logs.Event) bool {
+				return slices.ContainsFunc(m.Quotes, func(q logs.Quote) bool { return q.File == said.File && max(q.Line-said.Line, said.Line-q.Line) <= near })
+			})
+		})
+	})
+}
+
 // Repeating says whether a message about the runtime or PLEG was still repeated when the log ended.
 func Repeating(p *forensics.Pass, e logs.Event) bool {
 	last := Last([]logs.Event{e})

@@ -222,7 +222,8 @@ func PickedWithin(p *forensics.Pass, last *time.Time, pause time.Duration) bool 
 	if onlyEvents(p) { // ages count from when the table was printed, which is no event
 		end = Last(s.Events)
 	}
-	return picked(p, fewLines, fewBytes) && Within(last, end, pause)
+	lines, all, bytes := saved(p)
+	return all > 0 && all <= mostWritten && (lines <= fewLines || bytes > 0 && bytes <= fewBytes) && Within(last, end, pause)
 }
 
 // onlyEvents says whether all there is are events of the API.
@@ -230,18 +231,31 @@ func onlyEvents(p *forensics.Pass) bool {
 	return !slices.ContainsFunc(Story(p).Files, func(f logs.File) bool { return f.Format != "event" })
 }
 
-// picked says whether all that was read are saved texts of at most so many lines, or bytes.
-func picked(p *forensics.Pass, most, mostBytes int64) bool {
-	lines, bytes := int64(0), int64(0)
+// saved is how many lines of logs, lines at all, and bytes were read if all are saved texts; else nothing. What somebody has written around the
+// lines of a log, and what commands have printed, are lines, too.
+func saved(p *forensics.Pass) (ofLogs, all, bytes int64) {
+	if !p.Evidence.Collected.IsZero() {
+		return 0, 0, 0
+	}
 	for _, f := range Story(p).Files {
-		lines += f.Lines
+		ofLogs += f.Lines
+		if len(p.Evidence.Dumps)+len(p.Evidence.Threads) == 0 { // else these tell more than a line or two
+			ofLogs -= f.Prose
+		}
+		all += f.Lines
 		bytes += f.Bytes
 	}
-	return p.Evidence.Collected.IsZero() && lines > 0 && (lines <= most || bytes > 0 && bytes <= mostBytes)
+	return ofLogs, all, bytes
 }
 
+// mostWritten is how many lines a text has at most that somebody may have written by hand, or picked.
+const mostWritten = 20 * fewLines
+
 // Written says whether somebody may have written the text by hand, or picked its lines.
-func Written(p *forensics.Pass) bool { return picked(p, 20*fewLines, 0) }
+func Written(p *forensics.Pass) bool {
+	_, all, _ := saved(p)
+	return all > 0 && all <= mostWritten
+}
 
 // StillComes says whether a message was still repeated when the log ended, at the pace at which it had come.
 func StillComes(p *forensics.Pass, e logs.Event) bool {
