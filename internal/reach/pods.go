@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/nodelabel"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // Pod is what of a pod decides whether it is a way into its node.
@@ -214,7 +215,7 @@ func offers(pods []*Pod) (names []string) {
 		}
 		found = append(found, offer{name, limit})
 	}
-	slices.SortStableFunc(found, func(a, b offer) int {
+	sorting.Stable(found, func(a, b offer) int {
 		switch {
 		case a.limit == b.limit:
 			return 0

@@ -12,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/procfd"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 const (
@@ -92,7 +93,9 @@ func (s *scanner) takeMaps(p *subject, m *mappings, err error) {
 		}
 	}
 	files := s.holds[first:]
-	slices.SortStableFunc(files, holdOrder)
+	if !slices.IsSortedFunc(files, holdOrder) {
+		sorting.Stable(files, holdOrder)
+	}
 	s.holds = s.holds[:first+len(slices.Compact(files))]
 	if m.cost < maxMapped/8 { // what was large once takes long to clear
 		m.files, m.paths, m.cost = m.files[:0], m.paths[:0], 0

@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // maxScanners is how many processes are read at the same time. More help little: the work is in the kernel's locks.
@@ -93,7 +94,7 @@ func (s *scanner) done(p *subject) {
 		s.trouble("bound sockets", s.bound.in(p))
 	}
 	if !slices.IsSortedFunc(s.holds, holdOrder) {
-		slices.SortStableFunc(s.holds, holdOrder)
+		sorting.Stable(s.holds, holdOrder)
 	}
 	s.found = append(s.found, &holdings{
 		pid: p.pid, tid: p.tid, task: p.alive, ns: p.ns, root: p.root, holds: slices.Clone(s.holds), sockets: slices.Clone(s.sockets),
