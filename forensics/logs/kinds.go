@@ -64,8 +64,8 @@ const (
 // counts: more specific rules come first.
 func messages() []message {
 	return slices.Concat(
-		orphanMessages(), loopMessages(), deletionMessages(), volumeMessages(), diskMessages(), ofRuntimes(runtimeMessages()),
-		podGCMessages(), lifeMessages(), noiseMessages(), ofRuntimes(limitMessages()), ofKernel(kernelMessages()))
+		orphanMessages, loopMessages, deletionMessages, volumeMessages, diskMessages, ofRuntimes(runtimeMessages),
+		podGCMessages, lifeMessages, noiseMessages, ofRuntimes(limitMessages), ofKernel(kernelMessages))
 }
 
 // ofRuntimes marks messages that container runtimes write, too.
@@ -75,7 +75,10 @@ func ofRuntimes(list []message) []message { return marked(list, func(r *rule) { 
 func ofKernel(list []message) []message { return marked(list, func(r *rule) { r.kernel = true }) }
 
 func marked(list []message, mark func(*rule)) []message {
-	for _, m := range list {
+	list = slices.Clone(list)
+	for n := range list {
+		m := &list[n]
+		m.rules = slices.Clone(m.rules)
 		for i := range m.rules {
 			mark(&m.rules[i])
 		}

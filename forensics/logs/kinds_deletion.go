@@ -68,157 +68,155 @@ const (
 
 // deletionMessages are those of the deletion of a pod: the pod worker, the containers, the volumes, the cgroup, the last status, the
 // removal from the API server and from the kubelet.
-func deletionMessages() []message {
-	return []message{
-		{
-			kind: kindPodTeardown, byReason: true,
-			rules: []rule{
-				{start: "Pod is marked for graceful deletion, begin teardown", level: 4, fill: because("marked for graceful deletion")},
-				{start: "Pod is orphaned and must be torn down", level: 4, fill: because("orphaned")},
-				{start: "Pod is in a terminal phase", has: "begin teardown", level: 4, fill: because(teardownTerminal)},
-				{start: "Pod is being evicted by the kubelet, begin teardown", level: 4, fill: because(teardownEvicted)},
-				{start: "Pod is being removed by the kubelet, begin teardown", level: 4, fill: because("removed")},
-			},
+var deletionMessages = []message{
+	{
+		kind: kindPodTeardown, byReason: true,
+		rules: []rule{
+			{start: "Pod is marked for graceful deletion, begin teardown", level: 4, fill: because("marked for graceful deletion")},
+			{start: "Pod is orphaned and must be torn down", level: 4, fill: because("orphaned")},
+			{start: "Pod is in a terminal phase", has: "begin teardown", level: 4, fill: because(teardownTerminal)},
+			{start: "Pod is being evicted by the kubelet, begin teardown", level: 4, fill: because(teardownEvicted)},
+			{start: "Pod is being removed by the kubelet, begin teardown", level: 4, fill: because("removed")},
 		},
-		{
-			kind:  kindPodSyncCancelled,
-			rules: []rule{{start: "Cancelling current pod sync", level: 3}},
+	},
+	{
+		kind:  kindPodSyncCancelled,
+		rules: []rule{{start: "Cancelling current pod sync", level: 3}},
+	},
+	{
+		kind: kindPodTerminating,
+		rules: []rule{
+			{start: "SyncTerminatingPod enter", level: 4},
+			{start: "syncTerminatingPod enter", level: 4},
+			{start: "Pod terminating with grace period", level: 4, fill: gracePeriod},
 		},
-		{
-			kind: kindPodTerminating,
-			rules: []rule{
-				{start: "SyncTerminatingPod enter", level: 4},
-				{start: "syncTerminatingPod enter", level: 4},
-				{start: "Pod terminating with grace period", level: 4, fill: gracePeriod},
-			},
+	},
+	{
+		kind: kindContainerKilling,
+		rules: []rule{
+			{start: "Killing container with a grace period", level: 2, fill: gracePeriod},
+			{start: "Killing container \"", level: 2, fill: killing},
+			{start: "Killing container {", has: " second grace period override", level: 2, fill: killingOverride},
 		},
-		{
-			kind: kindContainerKilling,
-			rules: []rule{
-				{start: "Killing container with a grace period", level: 2, fill: gracePeriod},
-				{start: "Killing container \"", level: 2, fill: killing},
-				{start: "Killing container {", has: " second grace period override", level: 2, fill: killingOverride},
-			},
+	},
+	{
+		kind: kindPreStopUnfinished,
+		rules: []rule{
+			{start: "PreStop hook not completed in grace period", level: 2, fill: gracePeriod},
+			{start: "preStop hook for container", has: "did not complete in", level: 2, fill: preStop},
 		},
-		{
-			kind: kindPreStopUnfinished,
-			rules: []rule{
-				{start: "PreStop hook not completed in grace period", level: 2, fill: gracePeriod},
-				{start: "preStop hook for container", has: "did not complete in", level: 2, fill: preStop},
-			},
+	},
+	{
+		kind: kindContainerExited, summed: true,
+		rules: []rule{
+			{start: "Generic (PLEG): container finished", level: 2, fill: plegFinished},
+			{start: "Container exited normally", level: 3},
+			{start: "Container \"", has: "exited normally", level: 3, fill: exited},
 		},
-		{
-			kind: kindContainerExited, summed: true,
-			rules: []rule{
-				{start: "Generic (PLEG): container finished", level: 2, fill: plegFinished},
-				{start: "Container exited normally", level: 3},
-				{start: "Container \"", has: "exited normally", level: 3, fill: exited},
-			},
+	},
+	{
+		kind: KindPodKillFailed, lane: LaneDeletions, words: "pod could not be killed",
+		rules: []rule{{event: "FailedKillPod", fill: eventOfKill}, {event: "ExceededGracePeriod"}},
+	},
+	{
+		kind: kindPodContainersStopped,
+		rules: []rule{
+			{start: "Pod termination stopped all running containers", level: 4},
+			{start: "Pod terminated all containers successfully", level: 4},
 		},
-		{
-			kind: KindPodKillFailed, lane: LaneDeletions, words: "pod could not be killed",
-			rules: []rule{{event: "FailedKillPod", fill: eventOfKill}, {event: "ExceededGracePeriod"}},
+	},
+	{
+		kind: kindPodTerminatedSync, summed: true,
+		rules: []rule{
+			{start: "SyncTerminatedPod enter", level: 4},
+			{start: "syncTerminatedPod enter", level: 4},
 		},
-		{
-			kind: kindPodContainersStopped,
-			rules: []rule{
-				{start: "Pod termination stopped all running containers", level: 4},
-				{start: "Pod terminated all containers successfully", level: 4},
-			},
+	},
+	{
+		kind: KindPodVolumesWaiting, words: "pod waits for its volumes to be unmounted",
+		rules: []rule{{start: "Waiting for volumes to unmount for pod", level: 3}},
+	},
+	{
+		kind: kindPodVolumesUnmounted,
+		rules: []rule{
+			{start: "All volumes are unmounted for pod", level: 3},
+			{start: "Pod termination unmounted volumes", level: 4},
 		},
-		{
-			kind: kindPodTerminatedSync, summed: true,
-			rules: []rule{
-				{start: "SyncTerminatedPod enter", level: 4},
-				{start: "syncTerminatedPod enter", level: 4},
-			},
+	},
+	{
+		kind:  kindPodVolumePathsClean,
+		rules: []rule{{start: "Pod termination cleaned up volume paths", level: 3}},
+	},
+	{
+		kind:  kindPodCgroupRemoved,
+		rules: []rule{{start: "Pod termination removed cgroups", level: 4}},
+	},
+	{
+		kind: KindPodVolumesLeft, lane: LaneDeletions, words: "volumes of a terminated pod are not cleaned up",
+		rules: []rule{
+			{start: "Pod is terminated, but some volumes have not been cleaned up", level: 3},
+			{start: "Pod \"", has: "is terminated, but some volumes have not been cleaned up", level: 3, fill: noCause},
 		},
-		{
-			kind: KindPodVolumesWaiting, words: "pod waits for its volumes to be unmounted",
-			rules: []rule{{start: "Waiting for volumes to unmount for pod", level: 3}},
+	},
+	{
+		kind: kindPodContainersLeft, lane: LaneDeletions, byReason: true, words: "containers of a terminated pod are not cleaned up",
+		rules: []rule{
+			{start: "Pod is terminated, but some container", level: 3, fill: containersLeft},
+			{start: "Pod \"", has: "is terminated, but some container", level: 3, fill: containersLeft},
 		},
-		{
-			kind: kindPodVolumesUnmounted,
-			rules: []rule{
-				{start: "All volumes are unmounted for pod", level: 3},
-				{start: "Pod termination unmounted volumes", level: 4},
-			},
+	},
+	{
+		kind: KindPodCgroupLeft, lane: LaneDeletions, words: "pod cgroup is not removed",
+		rules: []rule{
+			{start: "Pod is terminated, but pod cgroup sandbox has not been cleaned up", level: 3},
+			{start: "Pod \"", has: "is terminated, but pod cgroup sandbox has not been cleaned up", level: 3, fill: noCause},
 		},
-		{
-			kind:  kindPodVolumePathsClean,
-			rules: []rule{{start: "Pod termination cleaned up volume paths", level: 3}},
+	},
+	{
+		kind: KindPodSyncFailed, words: "pod sync failed",
+		rules: []rule{{start: "Error syncing pod", fill: syncFailed}, {event: "FailedSync", has: "error determining status"}},
+	},
+	{
+		kind: KindPodKillIncomplete, lane: LaneDeletions, words: "containers still run after a successful KillPod",
+		rules: []rule{{has: "detected running containers after a successful KillPod"}},
+	},
+	{
+		kind: kindPodStatusFinal, summed: true,
+		rules: []rule{
+			{start: "Pod is terminated and will need no more status updates", level: 4},
+			{start: "Pod is complete and the worker can now stop", level: 4},
+			{start: "Pod is terminated and all resources are reclaimed", level: 3},
+			{start: "The pod termination is finished as SyncTerminatedPod completes its execution", level: 3},
 		},
-		{
-			kind:  kindPodCgroupRemoved,
-			rules: []rule{{start: "Pod termination removed cgroups", level: 4}},
+	},
+	{
+		kind: KindPodDeleteDelayed, words: "deletion of the pod is delayed",
+		rules: []rule{{start: "Delaying pod deletion as the phase is non-terminal", level: 3}},
+	},
+	{
+		kind: kindPodRemovedFromAPI,
+		rules: []rule{
+			{start: "Pod fully terminated and removed from etcd", level: 3},
+			{start: "Pod \"", has: "fully terminated and removed from etcd", level: 3, fill: noCause},
 		},
-		{
-			kind: KindPodVolumesLeft, lane: LaneDeletions, words: "volumes of a terminated pod are not cleaned up",
-			rules: []rule{
-				{start: "Pod is terminated, but some volumes have not been cleaned up", level: 3},
-				{start: "Pod \"", has: "is terminated, but some volumes have not been cleaned up", level: 3, fill: noCause},
-			},
+	},
+	{
+		kind: KindPodDeleteFailed, lane: LaneDeletions, words: "pod could not be deleted from the API server",
+		rules: []rule{{start: "Failed to delete status for pod"}},
+	},
+	{
+		kind: KindPodStatusFailed, lane: LaneDeletions, words: "pod status could not be updated",
+		rules: []rule{{start: "Failed to update status for pod"}},
+	},
+	{
+		kind: kindPodForgotten, summed: true,
+		rules: []rule{{start: "Pod has been terminated and is no longer known to the kubelet", level: 4}},
+	},
+	{
+		kind: kindPodRestartBlocked, lane: LaneDeletions, words: "pod cannot start while an earlier one terminates",
+		rules: []rule{
+			{start: "Pod is terminating but has been requested to restart with same UID"},
+			{start: "Pod cannot start yet"},
 		},
-		{
-			kind: kindPodContainersLeft, lane: LaneDeletions, byReason: true, words: "containers of a terminated pod are not cleaned up",
-			rules: []rule{
-				{start: "Pod is terminated, but some container", level: 3, fill: containersLeft},
-				{start: "Pod \"", has: "is terminated, but some container", level: 3, fill: containersLeft},
-			},
-		},
-		{
-			kind: KindPodCgroupLeft, lane: LaneDeletions, words: "pod cgroup is not removed",
-			rules: []rule{
-				{start: "Pod is terminated, but pod cgroup sandbox has not been cleaned up", level: 3},
-				{start: "Pod \"", has: "is terminated, but pod cgroup sandbox has not been cleaned up", level: 3, fill: noCause},
-			},
-		},
-		{
-			kind: KindPodSyncFailed, words: "pod sync failed",
-			rules: []rule{{start: "Error syncing pod", fill: syncFailed}, {event: "FailedSync", has: "error determining status"}},
-		},
-		{
-			kind: KindPodKillIncomplete, lane: LaneDeletions, words: "containers still run after a successful KillPod",
-			rules: []rule{{has: "detected running containers after a successful KillPod"}},
-		},
-		{
-			kind: kindPodStatusFinal, summed: true,
-			rules: []rule{
-				{start: "Pod is terminated and will need no more status updates", level: 4},
-				{start: "Pod is complete and the worker can now stop", level: 4},
-				{start: "Pod is terminated and all resources are reclaimed", level: 3},
-				{start: "The pod termination is finished as SyncTerminatedPod completes its execution", level: 3},
-			},
-		},
-		{
-			kind: KindPodDeleteDelayed, words: "deletion of the pod is delayed",
-			rules: []rule{{start: "Delaying pod deletion as the phase is non-terminal", level: 3}},
-		},
-		{
-			kind: kindPodRemovedFromAPI,
-			rules: []rule{
-				{start: "Pod fully terminated and removed from etcd", level: 3},
-				{start: "Pod \"", has: "fully terminated and removed from etcd", level: 3, fill: noCause},
-			},
-		},
-		{
-			kind: KindPodDeleteFailed, lane: LaneDeletions, words: "pod could not be deleted from the API server",
-			rules: []rule{{start: "Failed to delete status for pod"}},
-		},
-		{
-			kind: KindPodStatusFailed, lane: LaneDeletions, words: "pod status could not be updated",
-			rules: []rule{{start: "Failed to update status for pod"}},
-		},
-		{
-			kind: kindPodForgotten, summed: true,
-			rules: []rule{{start: "Pod has been terminated and is no longer known to the kubelet", level: 4}},
-		},
-		{
-			kind: kindPodRestartBlocked, lane: LaneDeletions, words: "pod cannot start while an earlier one terminates",
-			rules: []rule{
-				{start: "Pod is terminating but has been requested to restart with same UID"},
-				{start: "Pod cannot start yet"},
-			},
-		},
-	}
+	},
 }

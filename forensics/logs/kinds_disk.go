@@ -46,115 +46,113 @@ const (
 )
 
 // diskMessages are image and container garbage collection, evictions, admission, and pulls that fail.
-func diskMessages() []message {
-	return []message{
-		{
-			kind: kindImageGC, lane: LaneDisk, words: "disk usage is over the image garbage collection threshold",
-			rules: []rule{
-				{start: "Disk usage on image filesystem is over the high threshold", fill: imageGC},
-				{start: "[imageGCManager]: Disk usage on image filesystem is at ", fill: imageGC},
-			},
+var diskMessages = []message{
+	{
+		kind: kindImageGC, lane: LaneDisk, words: "disk usage is over the image garbage collection threshold",
+		rules: []rule{
+			{start: "Disk usage on image filesystem is over the high threshold", fill: imageGC},
+			{start: "[imageGCManager]: Disk usage on image filesystem is at ", fill: imageGC},
 		},
-		{
-			kind: KindImageGCAll, lane: LaneDisk, words: "the kubelet deletes every unused image",
-			rules: []rule{
-				{start: "Attempting to delete unused images"},
-				{start: "attempting to delete unused images"},
-			},
+	},
+	{
+		kind: KindImageGCAll, lane: LaneDisk, words: "the kubelet deletes every unused image",
+		rules: []rule{
+			{start: "Attempting to delete unused images"},
+			{start: "attempting to delete unused images"},
 		},
-		{
-			kind: KindImageRemoved, lane: LaneDisk, words: "image removed",
-			rules: []rule{
-				{start: "Removing image to free bytes", fill: imageRemoved},
-				{start: "[imageGCManager]: Removing image \"", fill: imageRemoved},
-			},
+	},
+	{
+		kind: KindImageRemoved, lane: LaneDisk, words: "image removed",
+		rules: []rule{
+			{start: "Removing image to free bytes", fill: imageRemoved},
+			{start: "[imageGCManager]: Removing image \"", fill: imageRemoved},
 		},
-		{
-			kind: KindImageGCFailed, lane: LaneDisk, words: "image garbage collection failed",
-			rules: []rule{
-				{start: "Image garbage collection failed once", fill: imageGCFailed},
-				{start: "Image garbage collection failed", fill: imageGCFailed},
-				{event: "ImageGCFailed"},
-				{event: "FreeDiskSpaceFailed"},
-				{start: "failed to garbage collect required amount of images", fill: imageGCFailed},
-				{start: "Failed to garbage collect required amount of images", fill: imageGCFailed},
-			},
+	},
+	{
+		kind: KindImageGCFailed, lane: LaneDisk, words: "image garbage collection failed",
+		rules: []rule{
+			{start: "Image garbage collection failed once", fill: imageGCFailed},
+			{start: "Image garbage collection failed", fill: imageGCFailed},
+			{event: "ImageGCFailed"},
+			{event: "FreeDiskSpaceFailed"},
+			{start: "failed to garbage collect required amount of images", fill: imageGCFailed},
+			{start: "Failed to garbage collect required amount of images", fill: imageGCFailed},
 		},
-		{
-			kind: KindContainerGCFailed, lane: LaneDisk, words: "container garbage collection failed",
-			rules: []rule{{start: "Container garbage collection failed"}, {event: "ContainerGCFailed"}},
+	},
+	{
+		kind: KindContainerGCFailed, lane: LaneDisk, words: "container garbage collection failed",
+		rules: []rule{{start: "Container garbage collection failed"}, {event: "ContainerGCFailed"}},
+	},
+	{
+		kind: KindImageFSCapacity, lane: LaneDisk, words: "image file system could not be measured",
+		rules: []rule{{start: "invalid capacity 0 on image filesystem"}, {event: "InvalidDiskCapacity", fill: eventOfCapacity}},
+	},
+	{
+		kind: KindEvictionReclaiming, lane: LaneDisk, byReason: true, words: "eviction manager reclaims a resource",
+		rules: append(ofManager(rule{start: "attempting to reclaim", fill: evictionResource}),
+			rule{event: "EvictionThresholdMet", fill: eventOfPressure},
+			rule{event: "NodeHasDiskPressure", fill: eventOfPressure},
+			rule{event: "KubeletHasDiskPressure", fill: eventOfPressure},
+			rule{event: "NodeHasInsufficientMemory", fill: eventOfPressure},
+			rule{event: "KubeletHasInsufficientMemory", fill: eventOfPressure},
+			rule{event: "NodeHasInsufficientPID", fill: eventOfPressure},
+			rule{event: "KubeletHasInsufficientPID", fill: eventOfPressure}),
+	},
+	{
+		kind: kindEvictionRelieved, lane: LaneDisk, byReason: true, words: "pressure ended without eviction",
+		rules: append(ofManager(rule{start: "able to reduce", fill: evictionRelieved}),
+			rule{event: "NodeHasNoDiskPressure", fill: eventOfPressure}, rule{event: "NodeHasSufficientMemory", fill: eventOfPressure}, rule{event: "NodeHasSufficientPID", fill: eventOfPressure}),
+	},
+	{
+		kind: KindEvictionMustEvict, lane: LaneDisk, byReason: true, words: "pods must be evicted",
+		rules: ofManager(rule{start: "must evict pod(s) to reclaim", fill: evictionResource}),
+	},
+	{
+		kind: kindEvictionRanked, lane: LaneDisk,
+		rules: ofManager(rule{start: "pods ranked for eviction", fill: evictionRanked}),
+	},
+	{
+		kind: KindEvictionEvicted, lane: LaneDisk, words: "pod evicted",
+		rules: append(ofManager(rule{start: "pod ", has: " is evicted successfully", fill: noCause}), rule{event: "Evicted", has: "The node was low on resource", fill: eventOfEviction}, rule{event: "Evicted", has: "The node had condition: ", fill: eventOfEviction}),
+	},
+	{
+		kind: KindEvictionFailed, lane: LaneDisk, words: "pod could not be evicted",
+		rules: ofManager(rule{start: "pod ", has: " failed to evict", fill: evictionFailed}),
+	},
+	{
+		kind: KindEvictionCleanupTimeout, lane: LaneDisk, words: "evicted pod was not cleaned up in time",
+		rules: ofManager(rule{start: "timed out waiting for pod", fill: noCode}),
+	},
+	{
+		kind: KindEvictionCritical, lane: LaneDisk, words: "a critical pod cannot be evicted",
+		rules: ofManager(rule{start: "cannot evict a critical", fill: noCause}),
+	},
+	{
+		kind: KindEvictionNone, lane: LaneDisk, words: "no pod could be evicted",
+		rules: ofManager(rule{start: "unable to evict any pods", fill: noCause}, rule{start: "eviction thresholds have been met, but no pods are active to evict", fill: noCause}),
+	},
+	{
+		kind: kindEvictionStatsFailed, lane: LaneDisk, words: "eviction manager has no statistics",
+		rules: ofManager(rule{start: "failed to get summary stats", fill: noCode}, rule{start: "failed to get get summary stats", fill: noCode},
+			rule{start: "failed to synchronize", fill: noStats}, rule{start: "failed to get HasDedicatedImageFs", fill: noStats}),
+	},
+	{
+		kind: KindAdmissionRefused, lane: LaneDisk, byReason: true, words: "pod was rejected by the node",
+		rules: []rule{
+			{start: "Failed to admit pod", has: "node has conditions: ", fill: admission},
+			{start: "Failed to admit pod to node", fill: admission},
 		},
-		{
-			kind: KindImageFSCapacity, lane: LaneDisk, words: "image file system could not be measured",
-			rules: []rule{{start: "invalid capacity 0 on image filesystem"}, {event: "InvalidDiskCapacity", fill: eventOfCapacity}},
+	},
+	{
+		kind: KindImagePullFailed, lane: LaneDisk, words: "image could not be pulled",
+		rules: []rule{
+			{start: "Failed to pull image", fill: imagePull},
+			{event: "ErrImageNeverPull", fill: eventOfNeverPull},
+			{start: "PullImage \"", has: "from image service failed", fill: imagePull},
+			{start: "PullImage from image service failed", fill: imagePull},
+			{start: "PullImage \"", has: " failed", find: []string{"PullImage "}, fill: imagePull, runtime: true}, // containerd
 		},
-		{
-			kind: KindEvictionReclaiming, lane: LaneDisk, byReason: true, words: "eviction manager reclaims a resource",
-			rules: append(ofManager(rule{start: "attempting to reclaim", fill: evictionResource}),
-				rule{event: "EvictionThresholdMet", fill: eventOfPressure},
-				rule{event: "NodeHasDiskPressure", fill: eventOfPressure},
-				rule{event: "KubeletHasDiskPressure", fill: eventOfPressure},
-				rule{event: "NodeHasInsufficientMemory", fill: eventOfPressure},
-				rule{event: "KubeletHasInsufficientMemory", fill: eventOfPressure},
-				rule{event: "NodeHasInsufficientPID", fill: eventOfPressure},
-				rule{event: "KubeletHasInsufficientPID", fill: eventOfPressure}),
-		},
-		{
-			kind: kindEvictionRelieved, lane: LaneDisk, byReason: true, words: "pressure ended without eviction",
-			rules: append(ofManager(rule{start: "able to reduce", fill: evictionRelieved}),
-				rule{event: "NodeHasNoDiskPressure", fill: eventOfPressure}, rule{event: "NodeHasSufficientMemory", fill: eventOfPressure}, rule{event: "NodeHasSufficientPID", fill: eventOfPressure}),
-		},
-		{
-			kind: KindEvictionMustEvict, lane: LaneDisk, byReason: true, words: "pods must be evicted",
-			rules: ofManager(rule{start: "must evict pod(s) to reclaim", fill: evictionResource}),
-		},
-		{
-			kind: kindEvictionRanked, lane: LaneDisk,
-			rules: ofManager(rule{start: "pods ranked for eviction", fill: evictionRanked}),
-		},
-		{
-			kind: KindEvictionEvicted, lane: LaneDisk, words: "pod evicted",
-			rules: append(ofManager(rule{start: "pod ", has: " is evicted successfully", fill: noCause}), rule{event: "Evicted", has: "The node was low on resource", fill: eventOfEviction}, rule{event: "Evicted", has: "The node had condition: ", fill: eventOfEviction}),
-		},
-		{
-			kind: KindEvictionFailed, lane: LaneDisk, words: "pod could not be evicted",
-			rules: ofManager(rule{start: "pod ", has: " failed to evict", fill: evictionFailed}),
-		},
-		{
-			kind: KindEvictionCleanupTimeout, lane: LaneDisk, words: "evicted pod was not cleaned up in time",
-			rules: ofManager(rule{start: "timed out waiting for pod", fill: noCode}),
-		},
-		{
-			kind: KindEvictionCritical, lane: LaneDisk, words: "a critical pod cannot be evicted",
-			rules: ofManager(rule{start: "cannot evict a critical", fill: noCause}),
-		},
-		{
-			kind: KindEvictionNone, lane: LaneDisk, words: "no pod could be evicted",
-			rules: ofManager(rule{start: "unable to evict any pods", fill: noCause}, rule{start: "eviction thresholds have been met, but no pods are active to evict", fill: noCause}),
-		},
-		{
-			kind: kindEvictionStatsFailed, lane: LaneDisk, words: "eviction manager has no statistics",
-			rules: ofManager(rule{start: "failed to get summary stats", fill: noCode}, rule{start: "failed to get get summary stats", fill: noCode},
-				rule{start: "failed to synchronize", fill: noStats}, rule{start: "failed to get HasDedicatedImageFs", fill: noStats}),
-		},
-		{
-			kind: KindAdmissionRefused, lane: LaneDisk, byReason: true, words: "pod was rejected by the node",
-			rules: []rule{
-				{start: "Failed to admit pod", has: "node has conditions: ", fill: admission},
-				{start: "Failed to admit pod to node", fill: admission},
-			},
-		},
-		{
-			kind: KindImagePullFailed, lane: LaneDisk, words: "image could not be pulled",
-			rules: []rule{
-				{start: "Failed to pull image", fill: imagePull},
-				{event: "ErrImageNeverPull", fill: eventOfNeverPull},
-				{start: "PullImage \"", has: "from image service failed", fill: imagePull},
-				{start: "PullImage from image service failed", fill: imagePull},
-				{start: "PullImage \"", has: " failed", find: []string{"PullImage "}, fill: imagePull, runtime: true}, // containerd
-			},
-		},
-	}
+	},
 }
 
 // ofManager puts the eviction manager's name before its messages, as old kubelets and new ones write it.

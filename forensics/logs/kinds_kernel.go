@@ -39,283 +39,281 @@ const (
 
 // kernelMessages are those of the kernel about tasks, servers, disks, file systems and memory. All match anywhere: lines begin
 // with a time, a CPU, a device or nothing.
-func kernelMessages() []message {
-	return []message{
-		{
-			kind: kindKernelBoot, severity: SeverityRoutine, words: "the machine was started",
-			rules: []rule{{has: "Linux version ", err: " #", fill: boot}},
+var kernelMessages = []message{
+	{
+		kind: kindKernelBoot, severity: SeverityRoutine, words: "the machine was started",
+		rules: []rule{{has: "Linux version ", err: " #", fill: boot}},
+	},
+	{
+		kind: KindKernelHungTask, lane: LaneKernel, words: "a task is blocked",
+		rules: []rule{
+			{has: " for more than ", err: " blocked", find: []string{"blocked for more", "in I/O wait for more"}, fill: hungTask},
+			{start: "INFO: task ", has: " blocked for more", find: []string{"blocked for more"}, fill: hungTask}, // a line that was cut
 		},
-		{
-			kind: KindKernelHungTask, lane: LaneKernel, words: "a task is blocked",
-			rules: []rule{
-				{has: " for more than ", err: " blocked", find: []string{"blocked for more", "in I/O wait for more"}, fill: hungTask},
-				{start: "INFO: task ", has: " blocked for more", find: []string{"blocked for more"}, fill: hungTask}, // a line that was cut
-			},
+	},
+	{
+		kind: KindKernelNFSTimeout, lane: LaneKernel, words: "NFS server does not respond, calls fail",
+		rules: []rule{
+			{has: "nfs: server ", err: " not responding, timed out", fill: nfsServer},
+			{has: "failed on NFSv4 server ", err: " with error", fill: nfsServer},
 		},
-		{
-			kind: KindKernelNFSTimeout, lane: LaneKernel, words: "NFS server does not respond, calls fail",
-			rules: []rule{
-				{has: "nfs: server ", err: " not responding, timed out", fill: nfsServer},
-				{has: "failed on NFSv4 server ", err: " with error", fill: nfsServer},
-			},
+	},
+	{
+		kind: KindKernelNFSDown, lane: LaneKernel, words: "NFS server does not respond",
+		rules: []rule{
+			{has: "nfs: server ", err: " not responding", fill: nfsServer},
+			{has: "lockd: server ", err: " not responding", fill: nfsServer},
 		},
-		{
-			kind: KindKernelNFSDown, lane: LaneKernel, words: "NFS server does not respond",
-			rules: []rule{
-				{has: "nfs: server ", err: " not responding", fill: nfsServer},
-				{has: "lockd: server ", err: " not responding", fill: nfsServer},
-			},
+	},
+	{
+		kind: KindKernelNFSBack, lane: LaneKernel, words: "NFS server responds again",
+		rules: []rule{
+			{has: "nfs: server ", err: " OK", fill: nfsServer},
+			{has: "lockd: server ", err: " OK", fill: nfsServer},
 		},
-		{
-			kind: KindKernelNFSBack, lane: LaneKernel, words: "NFS server responds again",
-			rules: []rule{
-				{has: "nfs: server ", err: " OK", fill: nfsServer},
-				{has: "lockd: server ", err: " OK", fill: nfsServer},
-			},
+	},
+	{
+		kind: kindNoMount, severity: SeverityRoutine, words: "nothing of this is mounted", byReason: true,
+		rules: []rule{{event: "NoMount"}},
+	},
+	{
+		kind: KindKernelCephRejected, lane: LaneKernel,
+		rules: []rule{
+			{has: "ceph", err: "blacklisted", find: cephLines, fill: ceph},
+			{has: "ceph", err: "blocklisted", find: cephLines, fill: ceph},
+			{has: "ceph", err: "rejected session", find: cephLines, fill: ceph},
+			{has: "ceph", err: "reconnect denied", find: cephLines, fill: ceph},
 		},
-		{
-			kind: kindNoMount, severity: SeverityRoutine, words: "nothing of this is mounted", byReason: true,
-			rules: []rule{{event: "NoMount"}},
+	},
+	{
+		kind: KindKernelCephDown, lane: LaneKernel,
+		rules: []rule{
+			{has: "ceph", err: "socket closed", find: cephLines, fill: ceph},
+			{has: "ceph", err: "socket error", find: cephLines, fill: ceph},
+			{has: "ceph", err: "connect error", find: cephLines, fill: ceph},
+			{has: "ceph", err: "connection reset", find: cephLines, fill: ceph},
+			{has: "ceph", err: "closed our session", find: cephLines, fill: ceph},
+			{has: "ceph", err: " hung", find: cephLines, fill: ceph},
+			{has: "ceph", err: "session lost", find: cephLines, fill: ceph},
+			{has: "ceph", err: " down", find: cephLines, fill: ceph},
+			{has: "ceph", err: "caps stale", find: cephLines, fill: ceph},
+			{has: "ceph", err: " full", find: cephLines, fill: ceph},
 		},
-		{
-			kind: KindKernelCephRejected, lane: LaneKernel,
-			rules: []rule{
-				{has: "ceph", err: "blacklisted", find: cephLines, fill: ceph},
-				{has: "ceph", err: "blocklisted", find: cephLines, fill: ceph},
-				{has: "ceph", err: "rejected session", find: cephLines, fill: ceph},
-				{has: "ceph", err: "reconnect denied", find: cephLines, fill: ceph},
-			},
+	},
+	{
+		kind: KindKernelCephBack, lane: LaneKernel,
+		rules: []rule{
+			{has: "ceph", err: "came back", find: cephLines, fill: ceph},
+			{has: "ceph", err: "reconnect success", find: cephLines, fill: ceph},
+			{has: "ceph", err: "session established", find: cephLines, fill: ceph},
+			{has: "ceph", err: "caps renewed", find: cephLines, fill: ceph},
+			{has: "ceph", err: " up", find: cephLines, fill: ceph},
 		},
-		{
-			kind: KindKernelCephDown, lane: LaneKernel,
-			rules: []rule{
-				{has: "ceph", err: "socket closed", find: cephLines, fill: ceph},
-				{has: "ceph", err: "socket error", find: cephLines, fill: ceph},
-				{has: "ceph", err: "connect error", find: cephLines, fill: ceph},
-				{has: "ceph", err: "connection reset", find: cephLines, fill: ceph},
-				{has: "ceph", err: "closed our session", find: cephLines, fill: ceph},
-				{has: "ceph", err: " hung", find: cephLines, fill: ceph},
-				{has: "ceph", err: "session lost", find: cephLines, fill: ceph},
-				{has: "ceph", err: " down", find: cephLines, fill: ceph},
-				{has: "ceph", err: "caps stale", find: cephLines, fill: ceph},
-				{has: "ceph", err: " full", find: cephLines, fill: ceph},
-			},
+	},
+	{
+		kind: KindKernelCIFSDown, lane: LaneKernel,
+		rules: []rule{
+			{has: "CIFS", err: " has not responded in ", fill: cifs},
+			{has: "CIFS", err: " sends on sock ", fill: cifsStuck},
 		},
-		{
-			kind: KindKernelCephBack, lane: LaneKernel,
-			rules: []rule{
-				{has: "ceph", err: "came back", find: cephLines, fill: ceph},
-				{has: "ceph", err: "reconnect success", find: cephLines, fill: ceph},
-				{has: "ceph", err: "session established", find: cephLines, fill: ceph},
-				{has: "ceph", err: "caps renewed", find: cephLines, fill: ceph},
-				{has: "ceph", err: " up", find: cephLines, fill: ceph},
-			},
+	},
+	{
+		kind: KindKernelDeviceOffline, lane: LaneKernel, words: "an offline device",
+		rules: []rule{
+			{has: "rejecting I/O to offline device", fill: device},
+			{has: "rejecting I/O to dead device", fill: device},
+			{has: "remaining active paths: 0", fill: device},
+			{has: "Device offlined", fill: device},
+			{has: "session recovery timed out", fill: device},
+			{has: "nvme", err: "Removing after probe failure", find: []string{"Removing after probe failure"}, fill: device},
+			{has: "nvme", err: "evice after reset failure", find: []string{"evice after reset failure"}, fill: device},
+			{has: "ata", err: ".00: disable", find: []string{".00: disable"}, fill: device},
+			{has: "quorum( yes -> no )", fill: device},
 		},
-		{
-			kind: KindKernelCIFSDown, lane: LaneKernel,
-			rules: []rule{
-				{has: "CIFS", err: " has not responded in ", fill: cifs},
-				{has: "CIFS", err: " sends on sock ", fill: cifsStuck},
-			},
+	},
+	{
+		kind: KindKernelIOTimeout, lane: LaneKernel,
+		rules: []rule{
+			{has: " QID ", err: " timeout", find: []string{" timeout, abort", " timeout, reset", " timeout, compl", " timeout, disab"}, fill: device},
+			{has: "timing out command", fill: device},
+			{has: "hostbyte=DID_TIME_OUT", fill: device},
+			{has: "task abort on host", fill: device},
+			{has: "virtio", err: "] I/O timeout", find: []string{"] I/O timeout"}, fill: device},
 		},
-		{
-			kind: KindKernelDeviceOffline, lane: LaneKernel, words: "an offline device",
-			rules: []rule{
-				{has: "rejecting I/O to offline device", fill: device},
-				{has: "rejecting I/O to dead device", fill: device},
-				{has: "remaining active paths: 0", fill: device},
-				{has: "Device offlined", fill: device},
-				{has: "session recovery timed out", fill: device},
-				{has: "nvme", err: "Removing after probe failure", find: []string{"Removing after probe failure"}, fill: device},
-				{has: "nvme", err: "evice after reset failure", find: []string{"evice after reset failure"}, fill: device},
-				{has: "ata", err: ".00: disable", find: []string{".00: disable"}, fill: device},
-				{has: "quorum( yes -> no )", fill: device},
-			},
+	},
+	{
+		kind: KindKernelDeviceReset, lane: LaneKernel,
+		rules: []rule{
+			{has: "nvme", err: "controller is down", fill: device},
+			{has: "nvme", err: "resetting controller", fill: device},
+			{has: "hard resetting link", fill: device},
+			{has: "esetting device", fill: device},
+			{has: "nvme", err: "Device not ready; aborting", find: []string{"Device not ready; aborting"}, fill: device},
+			{has: "detected conn error (", fill: device},
+			{has: "secs expired, recv timeout", fill: device},
+			{has: "encountered watch error: ", fill: device},
 		},
-		{
-			kind: KindKernelIOTimeout, lane: LaneKernel,
-			rules: []rule{
-				{has: " QID ", err: " timeout", find: []string{" timeout, abort", " timeout, reset", " timeout, compl", " timeout, disab"}, fill: device},
-				{has: "timing out command", fill: device},
-				{has: "hostbyte=DID_TIME_OUT", fill: device},
-				{has: "task abort on host", fill: device},
-				{has: "virtio", err: "] I/O timeout", find: []string{"] I/O timeout"}, fill: device},
-			},
+	},
+	{
+		kind: KindKernelFSReadOnly, lane: LaneKernel, words: "a read-only remount",
+		rules: []rule{
+			{has: "emounting filesystem read-only", fill: fileSystem},
+			{has: "BTRFS", err: "forced readonly", find: []string{"forced readonly"}, fill: fileSystem},
 		},
-		{
-			kind: KindKernelDeviceReset, lane: LaneKernel,
-			rules: []rule{
-				{has: "nvme", err: "controller is down", fill: device},
-				{has: "nvme", err: "resetting controller", fill: device},
-				{has: "hard resetting link", fill: device},
-				{has: "esetting device", fill: device},
-				{has: "nvme", err: "Device not ready; aborting", find: []string{"Device not ready; aborting"}, fill: device},
-				{has: "detected conn error (", fill: device},
-				{has: "secs expired, recv timeout", fill: device},
-				{has: "encountered watch error: ", fill: device},
-			},
+	},
+	{
+		kind: KindKernelFSMounted, lane: LaneKernel, words: "a file system was mounted",
+		rules: []rule{
+			{has: "EXT4-fs (", err: "): mounted filesystem", fill: mounted},
+			{has: "XFS (", err: "): Mounting V", fill: mounted},
+			{has: "BTRFS info (device ", err: "): first mount of filesystem", fill: mounted},
 		},
-		{
-			kind: KindKernelFSReadOnly, lane: LaneKernel, words: "a read-only remount",
-			rules: []rule{
-				{has: "emounting filesystem read-only", fill: fileSystem},
-				{has: "BTRFS", err: "forced readonly", find: []string{"forced readonly"}, fill: fileSystem},
-			},
+	},
+	{
+		kind: kindKernelDiskRemoved, severity: SeverityRoutine, words: "a disk was removed",
+		rules: []rule{{has: "] Synchronizing SCSI cache", fill: scsiDisk}},
+	},
+	{
+		kind: kindKernelDiskAttached, severity: SeverityRoutine, words: "a disk was attached",
+		rules: []rule{{has: "] Attached SCSI disk", fill: scsiDisk}},
+	},
+	{
+		kind: kindKernelPathsBack, severity: SeverityRoutine, words: "a disk has paths again",
+		rules: []rule{
+			{has: ": remaining active paths: ", fill: pathsBack},
+			{has: "connection", err: " is operational after recovery", find: []string{" is operational after recovery"}, fill: device},
 		},
-		{
-			kind: KindKernelFSMounted, lane: LaneKernel, words: "a file system was mounted",
-			rules: []rule{
-				{has: "EXT4-fs (", err: "): mounted filesystem", fill: mounted},
-				{has: "XFS (", err: "): Mounting V", fill: mounted},
-				{has: "BTRFS info (device ", err: "): first mount of filesystem", fill: mounted},
-			},
+	},
+	{
+		kind: KindKernelFSShutdown, lane: LaneKernel, words: "a file system shutdown",
+		rules: []rule{
+			{has: "XFS (", err: "ilesystem has been shut down", fill: fileSystem},
+			{has: "XFS (", err: "xfs_do_force_shutdown", fill: fileSystem},
+			{has: "XFS (", err: "hutting down filesystem", fill: fileSystem},
+			{has: "XFS (", err: "Please unmount the filesystem", fill: fileSystem},
 		},
-		{
-			kind: kindKernelDiskRemoved, severity: SeverityRoutine, words: "a disk was removed",
-			rules: []rule{{has: "] Synchronizing SCSI cache", fill: scsiDisk}},
+	},
+	{
+		kind: KindKernelFSError, lane: LaneKernel, words: "a file system error",
+		rules: []rule{
+			{has: "XFS (", err: "I/O error", find: ioErrors, fill: fileSystem},
+			{has: "XFS (", err: "orruption", find: []string{"orruption "}, fill: fileSystem},
+			{has: "EXT4-fs error", fill: fileSystem},
+			{has: "JBD2: ", err: "Detected IO errors", fill: jbd2},
+			{has: "JBD2: ", err: "I/O error", find: ioErrors, fill: jbd2},
+			{has: "Aborting journal on device", fill: fileSystem},
+			{has: "ext4_end_bio", err: "I/O error ", find: []string{"ext4_end_bio"}, fill: fileSystem},
+			{has: "EXT4-fs (", err: "block allocation failed", find: []string{"block allocation failed"}, fill: fileSystem},
+			{has: "EXT4-fs (", err: "failed to convert unwritten", find: []string{"failed to convert unwritten"}, fill: fileSystem},
+			{has: "EXT4-fs (", err: "I/O error to superblock", find: []string{"I/O error to superblock"}, fill: fileSystem},
+			{has: "EXT4-fs (", err: "I/O error while writing", find: []string{"I/O error while writing"}, fill: fileSystem},
+			{has: "EXT4-fs (", err: "error loading journal", find: []string{"error loading journal"}, fill: fileSystem},
+			{has: "EXT4-fs (", err: "ext4_check_descriptors", find: []string{"ext4_check_descriptors"}, fill: fileSystem},
+			{has: "XFS (", err: "log mount/recovery failed", find: []string{"log mount/recovery failed"}, fill: fileSystem},
+			{has: "EXT4-fs (", err: "of unsupported optional features", find: []string{"unsupported optional features"}, fill: fileSystem},
+			{has: "XFS (", err: "unknown incompatible features", find: []string{"unknown incompatible features"}, fill: fileSystem},
+			{has: "XFS (", err: "Attempted to mount read-only compatible", find: []string{"Attempted to mount read-only compatible"}, fill: fileSystem},
+			{has: "XFS (", err: "writeback error on", find: []string{"writeback error on"}, fill: fileSystem},
+			{has: "XFS (", err: "Filesystem has duplicate UUID", find: []string{"Filesystem has duplicate UUID"}, fill: fileSystem},
+			{has: "BTRFS error (device", err: " errs: ", fill: fileSystem},
+			{has: "BTRFS critical (device", fill: fileSystem},
+			{has: "BTRFS: error (device", fill: fileSystem},
+			{has: "BTRFS warning (device", err: "csum failed", fill: fileSystem},
 		},
-		{
-			kind: kindKernelDiskAttached, severity: SeverityRoutine, words: "a disk was attached",
-			rules: []rule{{has: "] Attached SCSI disk", fill: scsiDisk}},
+	},
+	{
+		kind: KindKernelIOError, lane: LaneKernel, words: "an I/O error",
+		rules: []rule{
+			{has: "I/O error", err: " dev", find: ioErrors, fill: device},
+			{has: "critical medium error", fill: device},
+			{has: "critical nexus error", fill: device},
+			{has: "critical space allocation error", fill: device},
+			{has: "nrecovered read error", fill: device},
+			{has: "hostbyte=DID_NO_CONNECT", err: "FAILED Result", fill: device},
+			{has: "hostbyte=DID_BAD_TARGET", err: "FAILED Result", fill: device},
+			{has: "nvme", err: "I/O Error (sct", find: []string{"I/O Error (sct"}, fill: device},
+			{has: "ata", err: ": failed command: ", find: []string{": failed command: "}, fill: device},
+			{has: "ata", err: ": error: { UNC ", find: []string{": error: { UNC "}, fill: device}, // drivers/ata/libata-eh.c
+			{has: "Disk failure on ", err: "disabling device", fill: device},
+			{has: "rbd: rbd", err: " result -", find: []string{" at objno "}, fill: device},
+			{has: "rbd: rbd", err: "failed to lock header", find: []string{"failed to lock header"}, fill: device},
 		},
-		{
-			kind: kindKernelPathsBack, severity: SeverityRoutine, words: "a disk has paths again",
-			rules: []rule{
-				{has: ": remaining active paths: ", fill: pathsBack},
-				{has: "connection", err: " is operational after recovery", find: []string{" is operational after recovery"}, fill: device},
-			},
+	},
+	{
+		kind: kindKernelOOMCgroup, lane: LaneKernel, words: "a container is out of memory, a process was killed",
+		rules: []rule{
+			{has: "killed as a result of limit of", fill: oomLimit},
+			{has: "Memory cgroup out of memory", fill: oom},
+			{has: "oom-kill:constraint=CONSTRAINT_MEMCG", fill: oom},
 		},
-		{
-			kind: KindKernelFSShutdown, lane: LaneKernel, words: "a file system shutdown",
-			rules: []rule{
-				{has: "XFS (", err: "ilesystem has been shut down", fill: fileSystem},
-				{has: "XFS (", err: "xfs_do_force_shutdown", fill: fileSystem},
-				{has: "XFS (", err: "hutting down filesystem", fill: fileSystem},
-				{has: "XFS (", err: "Please unmount the filesystem", fill: fileSystem},
-			},
+	},
+	{
+		kind: kindKernelOOM, lane: LaneKernel, words: "the node is out of memory, a process was killed",
+		rules: []rule{
+			{event: "SystemOOM", fill: eventOfOOM},
+			{has: "oom-kill:constraint=", fill: oom},
+			{has: "Out of memory: Kill", fill: oom},
 		},
-		{
-			kind: KindKernelFSError, lane: LaneKernel, words: "a file system error",
-			rules: []rule{
-				{has: "XFS (", err: "I/O error", find: ioErrors, fill: fileSystem},
-				{has: "XFS (", err: "orruption", find: []string{"orruption "}, fill: fileSystem},
-				{has: "EXT4-fs error", fill: fileSystem},
-				{has: "JBD2: ", err: "Detected IO errors", fill: jbd2},
-				{has: "JBD2: ", err: "I/O error", find: ioErrors, fill: jbd2},
-				{has: "Aborting journal on device", fill: fileSystem},
-				{has: "ext4_end_bio", err: "I/O error ", find: []string{"ext4_end_bio"}, fill: fileSystem},
-				{has: "EXT4-fs (", err: "block allocation failed", find: []string{"block allocation failed"}, fill: fileSystem},
-				{has: "EXT4-fs (", err: "failed to convert unwritten", find: []string{"failed to convert unwritten"}, fill: fileSystem},
-				{has: "EXT4-fs (", err: "I/O error to superblock", find: []string{"I/O error to superblock"}, fill: fileSystem},
-				{has: "EXT4-fs (", err: "I/O error while writing", find: []string{"I/O error while writing"}, fill: fileSystem},
-				{has: "EXT4-fs (", err: "error loading journal", find: []string{"error loading journal"}, fill: fileSystem},
-				{has: "EXT4-fs (", err: "ext4_check_descriptors", find: []string{"ext4_check_descriptors"}, fill: fileSystem},
-				{has: "XFS (", err: "log mount/recovery failed", find: []string{"log mount/recovery failed"}, fill: fileSystem},
-				{has: "EXT4-fs (", err: "of unsupported optional features", find: []string{"unsupported optional features"}, fill: fileSystem},
-				{has: "XFS (", err: "unknown incompatible features", find: []string{"unknown incompatible features"}, fill: fileSystem},
-				{has: "XFS (", err: "Attempted to mount read-only compatible", find: []string{"Attempted to mount read-only compatible"}, fill: fileSystem},
-				{has: "XFS (", err: "writeback error on", find: []string{"writeback error on"}, fill: fileSystem},
-				{has: "XFS (", err: "Filesystem has duplicate UUID", find: []string{"Filesystem has duplicate UUID"}, fill: fileSystem},
-				{has: "BTRFS error (device", err: " errs: ", fill: fileSystem},
-				{has: "BTRFS critical (device", fill: fileSystem},
-				{has: "BTRFS: error (device", fill: fileSystem},
-				{has: "BTRFS warning (device", err: "csum failed", fill: fileSystem},
-			},
+	},
+	{
+		kind: kindKernelPIDs, lane: LaneKernel, words: "a cgroup has no process ids left",
+		rules: []rule{{has: "fork rejected by pids controller", fill: pidsController}},
+	},
+	{
+		kind: kindKernelMemcg, lane: LaneKernel, words: "memory cgroup could not be created",
+		rules: []rule{{has: "SLUB: Unable to allocate memory", fill: wholeMessage}},
+	},
+	{
+		kind: kindKernelLockup, lane: LaneKernel, words: "CPU lockup or stall",
+		rules: []rule{
+			{has: "soft lockup - CPU#", fill: lockup},
+			{has: "self-detected stall", fill: lockup},
+			{has: "detected stalls on CPUs", fill: lockup},
+			{has: "detected expedited stalls", fill: lockup},
+			{has: "hard LOCKUP on cpu", fill: lockup},
+			{has: "BUG: workqueue lockup", fill: lockup},
+			{has: "kthread starved for ", fill: lockup},
 		},
-		{
-			kind: KindKernelIOError, lane: LaneKernel, words: "an I/O error",
-			rules: []rule{
-				{has: "I/O error", err: " dev", find: ioErrors, fill: device},
-				{has: "critical medium error", fill: device},
-				{has: "critical nexus error", fill: device},
-				{has: "critical space allocation error", fill: device},
-				{has: "nrecovered read error", fill: device},
-				{has: "hostbyte=DID_NO_CONNECT", err: "FAILED Result", fill: device},
-				{has: "hostbyte=DID_BAD_TARGET", err: "FAILED Result", fill: device},
-				{has: "nvme", err: "I/O Error (sct", find: []string{"I/O Error (sct"}, fill: device},
-				{has: "ata", err: ": failed command: ", find: []string{": failed command: "}, fill: device},
-				{has: "ata", err: ": error: { UNC ", find: []string{": error: { UNC "}, fill: device}, // drivers/ata/libata-eh.c
-				{has: "Disk failure on ", err: "disabling device", fill: device},
-				{has: "rbd: rbd", err: " result -", find: []string{" at objno "}, fill: device},
-				{has: "rbd: rbd", err: "failed to lock header", find: []string{"failed to lock header"}, fill: device},
-			},
+	},
+	{
+		kind: kindKernelStallLength, severity: SeverityRoutine, words: "how long a CPU had been stalled",
+		rules: []rule{
+			{has: "(detected by ", err: " jiffies", fill: stallLength},
+			{has: "(t=", err: " jiffies g=", find: []string{" jiffies g="}, fill: stallLength},
 		},
-		{
-			kind: kindKernelOOMCgroup, lane: LaneKernel, words: "a container is out of memory, a process was killed",
-			rules: []rule{
-				{has: "killed as a result of limit of", fill: oomLimit},
-				{has: "Memory cgroup out of memory", fill: oom},
-				{has: "oom-kill:constraint=CONSTRAINT_MEMCG", fill: oom},
-			},
+	},
+	{
+		kind: kindKernelStallTicks, severity: SeverityRoutine, words: "how many ticks a stalled CPU has counted",
+		rules: []rule{{has: " ticks this GP)", fill: stallTicks}},
+	},
+	{
+		kind: kindKernelPanic, lane: LaneKernel, words: "the kernel panicked",
+		rules: []rule{{has: "Kernel panic - not syncing: ", fill: wholeMessage}},
+	},
+	{
+		kind: kindKernelNetdev, lane: LaneKernel, words: "network device is not released",
+		rules: []rule{{has: "to become free. Usage count", fill: netdev}},
+	},
+	{
+		kind: kindKernelConntrack, lane: LaneKernel, words: "connection tracking table is full",
+		rules: []rule{{has: "table full, dropping packet"}},
+	},
+	{
+		kind: kindKernelNeighbours, lane: LaneKernel, words: "neighbour table is full",
+		rules: []rule{ // net/core/neighbour.c
+			{has: "neighbor table overflow"}, // 4.19 and later, of arp_cache and ndisc_cache
+			{has: "eighbour table overflow"}, // before
 		},
-		{
-			kind: kindKernelOOM, lane: LaneKernel, words: "the node is out of memory, a process was killed",
-			rules: []rule{
-				{event: "SystemOOM", fill: eventOfOOM},
-				{has: "oom-kill:constraint=", fill: oom},
-				{has: "Out of memory: Kill", fill: oom},
-			},
+	},
+	{
+		kind: KindKernelThinPool, lane: LaneKernel, words: "thin pool is full", deep: true,
+		rules: []rule{
+			{has: "out-of-data-space", fill: device},
+			{has: "out of data space", fill: device},
+			{has: "switching pool to read-only mode", fill: device},
+			{has: "space map metadata: unable to allocate", fill: device},
 		},
-		{
-			kind: kindKernelPIDs, lane: LaneKernel, words: "a cgroup has no process ids left",
-			rules: []rule{{has: "fork rejected by pids controller", fill: pidsController}},
-		},
-		{
-			kind: kindKernelMemcg, lane: LaneKernel, words: "memory cgroup could not be created",
-			rules: []rule{{has: "SLUB: Unable to allocate memory", fill: wholeMessage}},
-		},
-		{
-			kind: kindKernelLockup, lane: LaneKernel, words: "CPU lockup or stall",
-			rules: []rule{
-				{has: "soft lockup - CPU#", fill: lockup},
-				{has: "self-detected stall", fill: lockup},
-				{has: "detected stalls on CPUs", fill: lockup},
-				{has: "detected expedited stalls", fill: lockup},
-				{has: "hard LOCKUP on cpu", fill: lockup},
-				{has: "BUG: workqueue lockup", fill: lockup},
-				{has: "kthread starved for ", fill: lockup},
-			},
-		},
-		{
-			kind: kindKernelStallLength, severity: SeverityRoutine, words: "how long a CPU had been stalled",
-			rules: []rule{
-				{has: "(detected by ", err: " jiffies", fill: stallLength},
-				{has: "(t=", err: " jiffies g=", find: []string{" jiffies g="}, fill: stallLength},
-			},
-		},
-		{
-			kind: kindKernelStallTicks, severity: SeverityRoutine, words: "how many ticks a stalled CPU has counted",
-			rules: []rule{{has: " ticks this GP)", fill: stallTicks}},
-		},
-		{
-			kind: kindKernelPanic, lane: LaneKernel, words: "the kernel panicked",
-			rules: []rule{{has: "Kernel panic - not syncing: ", fill: wholeMessage}},
-		},
-		{
-			kind: kindKernelNetdev, lane: LaneKernel, words: "network device is not released",
-			rules: []rule{{has: "to become free. Usage count", fill: netdev}},
-		},
-		{
-			kind: kindKernelConntrack, lane: LaneKernel, words: "connection tracking table is full",
-			rules: []rule{{has: "table full, dropping packet"}},
-		},
-		{
-			kind: kindKernelNeighbours, lane: LaneKernel, words: "neighbour table is full",
-			rules: []rule{ // net/core/neighbour.c
-				{has: "neighbor table overflow"}, // 4.19 and later, of arp_cache and ndisc_cache
-				{has: "eighbour table overflow"}, // before
-			},
-		},
-		{
-			kind: KindKernelThinPool, lane: LaneKernel, words: "thin pool is full", deep: true,
-			rules: []rule{
-				{has: "out-of-data-space", fill: device},
-				{has: "out of data space", fill: device},
-				{has: "switching pool to read-only mode", fill: device},
-				{has: "space map metadata: unable to allocate", fill: device},
-			},
-		},
-	}
+	},
 }
 
 // cephLines and ioErrors are what lines are found by whose other words are too short or too frequent.

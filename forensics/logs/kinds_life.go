@@ -18,110 +18,108 @@ const (
 )
 
 // lifeMessages are those of the start and the end of a kubelet: of the kubelet itself, of the Go runtime and of systemd.
-func lifeMessages() []message {
-	return []message{
-		{
-			kind: kindKubeletVersion, severity: SeverityRoutine, byReason: true,
-			rules: []rule{
-				{start: "Kubelet version", fill: kubeletVersion},
-				{start: "Version: v", fill: kubeletVersion},
-			},
+var lifeMessages = []message{
+	{
+		kind: kindKubeletVersion, severity: SeverityRoutine, byReason: true,
+		rules: []rule{
+			{start: "Kubelet version", fill: kubeletVersion},
+			{start: "Version: v", fill: kubeletVersion},
 		},
-		{
-			kind: kindSaidRepeated, severity: SeverityRoutine,
-			rules: saidRepeated(),
+	},
+	{
+		kind: kindSaidRepeated, severity: SeverityRoutine,
+		rules: saidRepeated(),
+	},
+	{
+		kind: kindSaidOver, severity: SeverityRoutine,
+		rules: append(saidSolved(), rule{has: "Since then", prose: true, fill: saidOver}),
+	},
+	{
+		kind: kindKubeletVerbosity, severity: SeverityRoutine,
+		rules: []rule{{start: "FLAG: --v=", level: 1, fill: verbosityFlag}},
+	},
+	{
+		kind: kindKubeletFatal, lane: LaneSyncLoop, words: "kubelet failed",
+		rules: []rule{
+			{start: "command failed", err: "ailed to run Kubelet", fill: wholeMessage}, // which tells it also without a header
+			{start: "command failed", fill: wholeMessage},
+			{start: "Failed to run kubelet", fill: wholeMessage},
+			{start: "Error: failed to parse kubelet flag", fill: wholeMessage},
+			{start: "failed to run Kubelet", fill: wholeMessage},
+			{start: "kubelet: Exit with error: failed to run Kubelet", fill: wholeMessage}, // localkube
+			{start: "Failed to start ContainerManager", fill: wholeMessage},
+			{start: "failed to start ContainerManager", fill: wholeMessage},
+			{start: "Failed to start cAdvisor", fill: wholeMessage},
 		},
-		{
-			kind: kindSaidOver, severity: SeverityRoutine,
-			rules: append(saidSolved(), rule{has: "Since then", prose: true, fill: saidOver}),
+	},
+	{
+		kind: kindKubeletPanic, lane: LaneSyncLoop, words: "kubelet panicked",
+		rules: []rule{
+			{start: "panic: runtime error", fill: goPanic},
+			{start: "goroutine ", has: " [running]:", fill: goPanic},
+			{start: "fatal error: ", fill: goPanic},
+			{start: "Observed a panic", fill: wholeMessage},
+			{start: "SIGSEGV: segmentation violation", fill: goPanic},
+			{start: "SIGBUS: bus error", fill: goPanic},
 		},
-		{
-			kind: kindKubeletVerbosity, severity: SeverityRoutine,
-			rules: []rule{{start: "FLAG: --v=", level: 1, fill: verbosityFlag}},
+	},
+	{
+		kind: kindKubeletSignal,
+		rules: []rule{
+			{start: "SIGABRT: abort", fill: goSignal},
+			{start: "SIGQUIT: quit", fill: goSignal},
 		},
-		{
-			kind: kindKubeletFatal, lane: LaneSyncLoop, words: "kubelet failed",
-			rules: []rule{
-				{start: "command failed", err: "ailed to run Kubelet", fill: wholeMessage}, // which tells it also without a header
-				{start: "command failed", fill: wholeMessage},
-				{start: "Failed to run kubelet", fill: wholeMessage},
-				{start: "Error: failed to parse kubelet flag", fill: wholeMessage},
-				{start: "failed to run Kubelet", fill: wholeMessage},
-				{start: "kubelet: Exit with error: failed to run Kubelet", fill: wholeMessage}, // localkube
-				{start: "Failed to start ContainerManager", fill: wholeMessage},
-				{start: "failed to start ContainerManager", fill: wholeMessage},
-				{start: "Failed to start cAdvisor", fill: wholeMessage},
-			},
+	},
+	{
+		kind: kindKubeletExited, words: "kubelet exited",
+		rules: []rule{
+			{start: "kubelet.service: ", has: "ain process exited", fill: unitExited},
+			{has: ".service: Main process exited", fill: otherUnitExited},
+			{has: ".service: main process exited", fill: otherUnitExited}, // systemd before 230
 		},
-		{
-			kind: kindKubeletPanic, lane: LaneSyncLoop, words: "kubelet panicked",
-			rules: []rule{
-				{start: "panic: runtime error", fill: goPanic},
-				{start: "goroutine ", has: " [running]:", fill: goPanic},
-				{start: "fatal error: ", fill: goPanic},
-				{start: "Observed a panic", fill: wholeMessage},
-				{start: "SIGSEGV: segmentation violation", fill: goPanic},
-				{start: "SIGBUS: bus error", fill: goPanic},
-			},
+	},
+	{
+		kind: kindKubeletWatchdog, lane: LaneSyncLoop, words: "systemd watchdog timeout of the kubelet",
+		rules: []rule{
+			{start: "kubelet.service: ", has: "Watchdog timeout", fill: wholeMessage},
+			{start: "kubelet.service: ", has: "watchdog timeout", fill: wholeMessage},
 		},
-		{
-			kind: kindKubeletSignal,
-			rules: []rule{
-				{start: "SIGABRT: abort", fill: goSignal},
-				{start: "SIGQUIT: quit", fill: goSignal},
-			},
+	},
+	{
+		kind: kindKubeletStopping,
+		rules: []rule{
+			{start: "Stopping ", has: "ubelet", find: []string{"Stopping kubelet", "Kubernetes Kubelet"}, fill: unitStopping},
+			{start: "Stopped ", has: "ubelet", find: []string{"Stopped kubelet", "Kubernetes Kubelet"}, fill: unitStopping},
 		},
-		{
-			kind: kindKubeletExited, words: "kubelet exited",
-			rules: []rule{
-				{start: "kubelet.service: ", has: "ain process exited", fill: unitExited},
-				{has: ".service: Main process exited", fill: otherUnitExited},
-				{has: ".service: main process exited", fill: otherUnitExited}, // systemd before 230
-			},
+	},
+	{
+		kind: kindKubeletStarting,
+		rules: []rule{
+			{start: "Started kubelet: ", fill: wholeMessage},
+			{start: "Started kubelet.service", fill: wholeMessage},
+			{has: ".service: Scheduled restart job", fill: unitRestarts},
+			{event: "KubeletRestarts", fill: unitRestarts},
 		},
-		{
-			kind: kindKubeletWatchdog, lane: LaneSyncLoop, words: "systemd watchdog timeout of the kubelet",
-			rules: []rule{
-				{start: "kubelet.service: ", has: "Watchdog timeout", fill: wholeMessage},
-				{start: "kubelet.service: ", has: "watchdog timeout", fill: wholeMessage},
-			},
+	},
+	{
+		kind: kindKubeletRuns, severity: SeverityRoutine,
+		rules: []rule{{event: "KubeletRuns", fill: noCause}},
+	},
+	{
+		kind: kindKubeletStage, severity: SeverityRoutine, byReason: true,
+		rules: []rule{
+			{start: "Filesystem UUIDs", fill: stage(StartCAdvisor)},
+			{start: "cAdvisor running in container", fill: stage(StartCAdvisor)},
+			{start: "Creating Container Manager object", fill: stage(StartContainerManager)},
+			{start: "Using cri version", fill: stage(StartRuntime)},
+			{start: "Container runtime initialized", fill: stage(StartRuntime)},
+			{start: "Container runtime ", has: " initialized, version: ", fill: stage(StartRuntime)},
+			{start: "Started kubelet", fill: started},
+			{start: "Starting to listen", fill: stage(StartServer)},
+			{start: "Starting Kubelet Volume Manager", fill: stage(StartVolumeManager)},
+			{start: "Desired state populator starts to run", fill: stage(StartVolumeManager)},
+			{start: "Successfully registered node", fill: stage(StartRegistered)},
+			{has: "start to sync state", fill: stage(StartVolumeManager)},
 		},
-		{
-			kind: kindKubeletStopping,
-			rules: []rule{
-				{start: "Stopping ", has: "ubelet", find: []string{"Stopping kubelet", "Kubernetes Kubelet"}, fill: unitStopping},
-				{start: "Stopped ", has: "ubelet", find: []string{"Stopped kubelet", "Kubernetes Kubelet"}, fill: unitStopping},
-			},
-		},
-		{
-			kind: kindKubeletStarting,
-			rules: []rule{
-				{start: "Started kubelet: ", fill: wholeMessage},
-				{start: "Started kubelet.service", fill: wholeMessage},
-				{has: ".service: Scheduled restart job", fill: unitRestarts},
-				{event: "KubeletRestarts", fill: unitRestarts},
-			},
-		},
-		{
-			kind: kindKubeletRuns, severity: SeverityRoutine,
-			rules: []rule{{event: "KubeletRuns", fill: noCause}},
-		},
-		{
-			kind: kindKubeletStage, severity: SeverityRoutine, byReason: true,
-			rules: []rule{
-				{start: "Filesystem UUIDs", fill: stage(StartCAdvisor)},
-				{start: "cAdvisor running in container", fill: stage(StartCAdvisor)},
-				{start: "Creating Container Manager object", fill: stage(StartContainerManager)},
-				{start: "Using cri version", fill: stage(StartRuntime)},
-				{start: "Container runtime initialized", fill: stage(StartRuntime)},
-				{start: "Container runtime ", has: " initialized, version: ", fill: stage(StartRuntime)},
-				{start: "Started kubelet", fill: started},
-				{start: "Starting to listen", fill: stage(StartServer)},
-				{start: "Starting Kubelet Volume Manager", fill: stage(StartVolumeManager)},
-				{start: "Desired state populator starts to run", fill: stage(StartVolumeManager)},
-				{start: "Successfully registered node", fill: stage(StartRegistered)},
-				{has: "start to sync state", fill: stage(StartVolumeManager)},
-			},
-		},
-	}
+	},
 }

@@ -55,152 +55,150 @@ const (
 )
 
 // loopMessages are those of the sync loop itself, and those of PLEG, healthz and the watchdog about it.
-func loopMessages() []message {
-	return []message{
-		{
-			kind: kindSyncLoopNotReady, summed: true,
-			rules: []rule{{start: "SyncLoop (housekeeping, skipped)", level: 4}},
+var loopMessages = []message{
+	{
+		kind: kindSyncLoopNotReady, summed: true,
+		rules: []rule{{start: "SyncLoop (housekeeping, skipped)", level: 4}},
+	},
+	{
+		kind: kindSyncLoopHousekeepingEnd, severity: SeverityRoutine, summed: true,
+		rules: []rule{{start: "SyncLoop (housekeeping) end", level: 4, fill: housekeepingEnd}},
+	},
+	{
+		kind: kindSyncLoopHousekeeping, severity: SeverityRoutine, summed: true,
+		rules: []rule{{start: "SyncLoop (housekeeping)", level: 4}},
+	},
+	{
+		kind: kindSyncLoopSync, severity: SeverityRoutine, summed: true,
+		rules: []rule{{start: "SyncLoop (SYNC)", level: 4, fill: syncLoopSync}},
+	},
+	{
+		kind: kindSyncLoopPLEG, severity: SeverityRoutine, summed: true,
+		rules: []rule{{start: "SyncLoop (PLEG)", level: 2, fill: syncLoopPLEG}},
+	},
+	{
+		kind: kindSyncLoopProbe, summed: true,
+		rules: []rule{
+			{start: "SyncLoop (probe)", level: 1, fill: noCause},
+			{start: "SyncLoop (container unhealthy)", level: 1, fill: noCause},
 		},
-		{
-			kind: kindSyncLoopHousekeepingEnd, severity: SeverityRoutine, summed: true,
-			rules: []rule{{start: "SyncLoop (housekeeping) end", level: 4, fill: housekeepingEnd}},
+	},
+	{
+		kind: kindSyncLoopStarted, severity: SeverityRoutine, summed: true,
+		rules: []rule{{start: "Starting kubelet main sync loop"}},
+	},
+	{
+		kind: KindSyncLoopSkipped, lane: LaneSyncLoop, byReason: true, words: "the sync loop skips all pods",
+		rules: []rule{
+			{start: "Skipping pod synchronization", fill: syncLoopSkipped},
+			{start: "skipping pod synchronization", fill: syncLoopSkipped},
 		},
-		{
-			kind: kindSyncLoopHousekeeping, severity: SeverityRoutine, summed: true,
-			rules: []rule{{start: "SyncLoop (housekeeping)", level: 4}},
+	},
+	{
+		kind: KindPLEGUnhealthy, lane: LaneSyncLoop, byReason: true, words: "the sync loop skips all pods, because the PLEG is not healthy",
+		rules: []rule{
+			{start: "PLEG is not healthy: pleg was last seen active", fill: plegReason},
+			{start: "container runtime is down", has: "PLEG is not healthy: pleg was last seen active", find: []string{"pleg was last seen active"}, fill: plegReason},
+			{start: "[container runtime is down", has: "PLEG is not healthy: pleg was last seen active", find: []string{"pleg was last seen active"}, fill: plegReason},
 		},
-		{
-			kind: kindSyncLoopSync, severity: SeverityRoutine, summed: true,
-			rules: []rule{{start: "SyncLoop (SYNC)", level: 4, fill: syncLoopSync}},
+	},
+	{
+		kind: kindHousekeepingLong, lane: LaneSyncLoop, words: "housekeeping took too long",
+		rules: []rule{{start: "Housekeeping took longer than", fill: housekeepingLong}},
+	},
+	{
+		kind: KindEventChannelFull, lane: LaneSyncLoop, words: "the PLEG event channel is full: the sync loop does not read it",
+		rules: []rule{
+			{start: "Event channel is full"},
+			{start: "event channel is full"},
 		},
-		{
-			kind: kindSyncLoopPLEG, severity: SeverityRoutine, summed: true,
-			rules: []rule{{start: "SyncLoop (PLEG)", level: 2, fill: syncLoopPLEG}},
+	},
+	{
+		kind: KindPLEGRelistFailed, lane: LaneRuntime, words: "the PLEG cannot list the containers",
+		rules: []rule{{start: "GenericPLEG: Unable to retrieve pods"}},
+	},
+	{
+		kind: kindPLEGIgnored, lane: LaneRuntime, words: "PLEG ignores events of a pod",
+		rules: []rule{{start: "PLEG: Ignoring events for pod", fill: plegIgnored}},
+	},
+	{
+		kind: KindSyncLoopHealth, lane: LaneSyncLoop, words: "the health check of the sync loop fails",
+		rules: []rule{
+			{start: "Do not notify watchdog this iteration", err: "sync Loop took longer than expected", fill: noCause},
+			{has: "sync Loop took longer than expected", fill: noCause},
+			{start: "[-]syncloop failed", fill: noCause}, // of /healthz?verbose
 		},
-		{
-			kind: kindSyncLoopProbe, summed: true,
-			rules: []rule{
-				{start: "SyncLoop (probe)", level: 1, fill: noCause},
-				{start: "SyncLoop (container unhealthy)", level: 1, fill: noCause},
-			},
+	},
+	{
+		kind: kindWatchdogWithheld, lane: LaneSyncLoop, words: "kubelet did not notify the systemd watchdog",
+		rules: []rule{{start: "Do not notify watchdog this iteration"}},
+	},
+	{
+		kind: kindNodeNotReady, lane: LaneSyncLoop, byReason: true, words: "node became NotReady",
+		rules: []rule{
+			{start: "Node became not ready", fill: nodeNotReady},
+			{event: "NodeNotReady", fill: eventOfNode},
+			{start: "Node not becoming ready in time after startup", fill: noCause},
 		},
-		{
-			kind: kindSyncLoopStarted, severity: SeverityRoutine, summed: true,
-			rules: []rule{{start: "Starting kubelet main sync loop"}},
+	},
+	{
+		kind: kindNodeNotFound, lane: LaneSyncLoop, words: "the kubelet has no Node object: not registered, or the API server is unreachable",
+		rules: []rule{
+			{start: "Error getting node", err: "not found"},
+			{start: "No need to create a mirror pod, since failed to get node info from the cluster"},
+			{start: "Unable to register mirror pod because node is not registered yet"},
 		},
-		{
-			kind: KindSyncLoopSkipped, lane: LaneSyncLoop, byReason: true, words: "the sync loop skips all pods",
-			rules: []rule{
-				{start: "Skipping pod synchronization", fill: syncLoopSkipped},
-				{start: "skipping pod synchronization", fill: syncLoopSkipped},
-			},
+	},
+	{
+		kind: kindNodeReady, severity: SeverityRoutine,
+		rules: []rule{
+			{start: "Recording event message for node", level: 2, fill: nodeReady},
+			{start: "Recording NodeReady event message for node", level: 2, fill: noCause},
+			{start: "Fast updating node status as it just became ready", fill: noCause}, // 1.24 on
+			{start: "Event occurred", find: []string{" status is now: NodeReady"}, fill: nodeReady},
+			{event: "NodeReady"},
 		},
-		{
-			kind: KindPLEGUnhealthy, lane: LaneSyncLoop, byReason: true, words: "the sync loop skips all pods, because the PLEG is not healthy",
-			rules: []rule{
-				{start: "PLEG is not healthy: pleg was last seen active", fill: plegReason},
-				{start: "container runtime is down", has: "PLEG is not healthy: pleg was last seen active", find: []string{"pleg was last seen active"}, fill: plegReason},
-				{start: "[container runtime is down", has: "PLEG is not healthy: pleg was last seen active", find: []string{"pleg was last seen active"}, fill: plegReason},
-			},
+	},
+	{
+		kind: kindSyncLoopAdd, severity: SeverityRoutine, summed: true,
+		rules: []rule{
+			{start: "SyncLoop ADD", level: 2, fill: syncLoopPods},
+			{start: "SyncLoop (ADD", level: 2, fill: syncLoopPods},
 		},
-		{
-			kind: kindHousekeepingLong, lane: LaneSyncLoop, words: "housekeeping took too long",
-			rules: []rule{{start: "Housekeeping took longer than", fill: housekeepingLong}},
+	},
+	{
+		kind: kindSyncLoopUpdate, severity: SeverityRoutine, summed: true,
+		rules: []rule{
+			{start: "SyncLoop UPDATE", level: 2, fill: syncLoopPods},
+			{start: "SyncLoop (UPDATE", level: 2, fill: syncLoopPods},
 		},
-		{
-			kind: KindEventChannelFull, lane: LaneSyncLoop, words: "the PLEG event channel is full: the sync loop does not read it",
-			rules: []rule{
-				{start: "Event channel is full"},
-				{start: "event channel is full"},
-			},
+	},
+	{
+		kind: kindSyncLoopDelete, byReason: true,
+		rules: []rule{
+			{start: "SyncLoop DELETE", level: 2, fill: syncLoopPods},
+			{start: "SyncLoop (DELETE", level: 2, fill: syncLoopPods},
 		},
-		{
-			kind: KindPLEGRelistFailed, lane: LaneRuntime, words: "the PLEG cannot list the containers",
-			rules: []rule{{start: "GenericPLEG: Unable to retrieve pods"}},
+	},
+	{
+		kind: kindSyncLoopRemove, byReason: true,
+		rules: []rule{
+			{start: "SyncLoop REMOVE", level: 2, fill: syncLoopPods},
+			{start: "SyncLoop (REMOVE", level: 2, fill: syncLoopPods},
 		},
-		{
-			kind: kindPLEGIgnored, lane: LaneRuntime, words: "PLEG ignores events of a pod",
-			rules: []rule{{start: "PLEG: Ignoring events for pod", fill: plegIgnored}},
+	},
+	{
+		kind: kindSyncLoopReconcile, severity: SeverityRoutine, summed: true,
+		rules: []rule{
+			{start: "SyncLoop RECONCILE", level: 2, fill: syncLoopPods},
+			{start: "SyncLoop (RECONCILE", level: 2, fill: syncLoopPods},
 		},
-		{
-			kind: KindSyncLoopHealth, lane: LaneSyncLoop, words: "the health check of the sync loop fails",
-			rules: []rule{
-				{start: "Do not notify watchdog this iteration", err: "sync Loop took longer than expected", fill: noCause},
-				{has: "sync Loop took longer than expected", fill: noCause},
-				{start: "[-]syncloop failed", fill: noCause}, // of /healthz?verbose
-			},
+	},
+	{
+		kind: kindSyncLoopRestore, summed: true,
+		rules: []rule{
+			{start: "SyncLoop RESTORE", level: 2, fill: syncLoopPods},
+			{start: "SyncLoop (RESTORE", level: 2, fill: syncLoopPods},
 		},
-		{
-			kind: kindWatchdogWithheld, lane: LaneSyncLoop, words: "kubelet did not notify the systemd watchdog",
-			rules: []rule{{start: "Do not notify watchdog this iteration"}},
-		},
-		{
-			kind: kindNodeNotReady, lane: LaneSyncLoop, byReason: true, words: "node became NotReady",
-			rules: []rule{
-				{start: "Node became not ready", fill: nodeNotReady},
-				{event: "NodeNotReady", fill: eventOfNode},
-				{start: "Node not becoming ready in time after startup", fill: noCause},
-			},
-		},
-		{
-			kind: kindNodeNotFound, lane: LaneSyncLoop, words: "the kubelet has no Node object: not registered, or the API server is unreachable",
-			rules: []rule{
-				{start: "Error getting node", err: "not found"},
-				{start: "No need to create a mirror pod, since failed to get node info from the cluster"},
-				{start: "Unable to register mirror pod because node is not registered yet"},
-			},
-		},
-		{
-			kind: kindNodeReady, severity: SeverityRoutine,
-			rules: []rule{
-				{start: "Recording event message for node", level: 2, fill: nodeReady},
-				{start: "Recording NodeReady event message for node", level: 2, fill: noCause},
-				{start: "Fast updating node status as it just became ready", fill: noCause}, // 1.24 on
-				{start: "Event occurred", find: []string{" status is now: NodeReady"}, fill: nodeReady},
-				{event: "NodeReady"},
-			},
-		},
-		{
-			kind: kindSyncLoopAdd, severity: SeverityRoutine, summed: true,
-			rules: []rule{
-				{start: "SyncLoop ADD", level: 2, fill: syncLoopPods},
-				{start: "SyncLoop (ADD", level: 2, fill: syncLoopPods},
-			},
-		},
-		{
-			kind: kindSyncLoopUpdate, severity: SeverityRoutine, summed: true,
-			rules: []rule{
-				{start: "SyncLoop UPDATE", level: 2, fill: syncLoopPods},
-				{start: "SyncLoop (UPDATE", level: 2, fill: syncLoopPods},
-			},
-		},
-		{
-			kind: kindSyncLoopDelete, byReason: true,
-			rules: []rule{
-				{start: "SyncLoop DELETE", level: 2, fill: syncLoopPods},
-				{start: "SyncLoop (DELETE", level: 2, fill: syncLoopPods},
-			},
-		},
-		{
-			kind: kindSyncLoopRemove, byReason: true,
-			rules: []rule{
-				{start: "SyncLoop REMOVE", level: 2, fill: syncLoopPods},
-				{start: "SyncLoop (REMOVE", level: 2, fill: syncLoopPods},
-			},
-		},
-		{
-			kind: kindSyncLoopReconcile, severity: SeverityRoutine, summed: true,
-			rules: []rule{
-				{start: "SyncLoop RECONCILE", level: 2, fill: syncLoopPods},
-				{start: "SyncLoop (RECONCILE", level: 2, fill: syncLoopPods},
-			},
-		},
-		{
-			kind: kindSyncLoopRestore, summed: true,
-			rules: []rule{
-				{start: "SyncLoop RESTORE", level: 2, fill: syncLoopPods},
-				{start: "SyncLoop (RESTORE", level: 2, fill: syncLoopPods},
-			},
-		},
-	}
+	},
 }

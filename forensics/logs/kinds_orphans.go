@@ -28,69 +28,67 @@ const (
 )
 
 // orphanMessages are those of kubelet_volumes.go, and of the removal of pod cgroups.
-func orphanMessages() []message {
-	return []message{
-		{
-			kind: kindOrphanMounted, lane: LaneDeletions, words: "orphaned pod directory still has mounts",
-			rules: []rule{
-				{start: "Orphaned pod \"", has: " found, but volumes are not cleaned up", level: 3, fill: orphanOnly},
-				{start: "Orphaned pod \"", has: " found, but volumes not yet removed", level: 3, fill: orphanOnly},
-				{start: "Orphaned pod found, but volumes are not cleaned up", level: 3},
-				{start: "Orphaned pod found, but volumes not yet removed", level: 3},
-			},
+var orphanMessages = []message{
+	{
+		kind: kindOrphanMounted, lane: LaneDeletions, words: "orphaned pod directory still has mounts",
+		rules: []rule{
+			{start: "Orphaned pod \"", has: " found, but volumes are not cleaned up", level: 3, fill: orphanOnly},
+			{start: "Orphaned pod \"", has: " found, but volumes not yet removed", level: 3, fill: orphanOnly},
+			{start: "Orphaned pod found, but volumes are not cleaned up", level: 3},
+			{start: "Orphaned pod found, but volumes not yet removed", level: 3},
 		},
-		{
-			kind: kindOrphanRemoving,
-			rules: []rule{
-				{start: "Orphaned pod \"", has: " found, removing", level: 3, fill: orphanOnly},
-				{start: "Orphaned pod found, removing", level: 3},
-			},
+	},
+	{
+		kind: kindOrphanRemoving,
+		rules: []rule{
+			{start: "Orphaned pod \"", has: " found, removing", level: 3, fill: orphanOnly},
+			{start: "Orphaned pod found, removing", level: 3},
 		},
-		{
-			kind: KindOrphan, lane: LaneDeletions, words: "orphaned pod directory cannot be removed",
-			rules: []rule{
-				{start: "There were many similar errors", fill: orphan},
-				{start: "orphaned pod \"", has: " found, but ", fill: orphanText},
-				{start: "Orphaned pod \"", has: " found, but ", fill: orphanText},
-			},
+	},
+	{
+		kind: KindOrphan, lane: LaneDeletions, words: "orphaned pod directory cannot be removed",
+		rules: []rule{
+			{start: "There were many similar errors", fill: orphan},
+			{start: "orphaned pod \"", has: " found, but ", fill: orphanText},
+			{start: "Orphaned pod \"", has: " found, but ", fill: orphanText},
 		},
-		{
-			kind: KindOrphanDetail, words: "orphaned pod directory cannot be removed",
-			rules: []rule{{start: "Orphan pod", level: 5, fill: orphanDetail}},
+	},
+	{
+		kind: KindOrphanDetail, words: "orphaned pod directory cannot be removed",
+		rules: []rule{{start: "Orphan pod", level: 5, fill: orphanDetail}},
+	},
+	{
+		kind: KindOrphanRemoveFailed, lane: LaneDeletions, words: "orphaned pod directory could not be removed",
+		rules: []rule{
+			{start: "Failed to remove orphaned pod dir", fill: osFailure},
+			{start: "Failed to remove orphaned pod \"", fill: orphanRemoveFailed},
+			{start: "Failed cleaning pods: [", fill: cleaningFailed}, // kubelet.go, until 1.5
 		},
-		{
-			kind: KindOrphanRemoveFailed, lane: LaneDeletions, words: "orphaned pod directory could not be removed",
-			rules: []rule{
-				{start: "Failed to remove orphaned pod dir", fill: osFailure},
-				{start: "Failed to remove orphaned pod \"", fill: orphanRemoveFailed},
-				{start: "Failed cleaning pods: [", fill: cleaningFailed}, // kubelet.go, until 1.5
-			},
+	},
+	{
+		kind: kindOrphanVolumeRemoved, lane: LaneDeletions,
+		rules: []rule{{start: "Cleaned up orphaned volume from pod", fill: orphanRemoved}},
+	},
+	{
+		kind: kindOrphanDirRemoved, lane: LaneDeletions,
+		rules: []rule{
+			{start: "Cleaned up orphaned pod volumes dir", fill: orphanRemoved},
+			{start: "Cleaned up orphaned volumes dir from pod", fill: orphanRemoved},
 		},
-		{
-			kind: kindOrphanVolumeRemoved, lane: LaneDeletions,
-			rules: []rule{{start: "Cleaned up orphaned volume from pod", fill: orphanRemoved}},
+	},
+	{
+		kind: KindOrphanCleanupFailed, lane: LaneDeletions, words: "cleanup of orphaned pod directories failed",
+		rules: []rule{{start: "Failed cleaning up orphaned pod directories", fill: osFailure}},
+	},
+	{
+		kind: KindCgroupDeleteFailed, lane: LaneDeletions, words: "pod cgroup could not be deleted",
+		rules: []rule{
+			{start: "Failed to delete cgroup paths", fill: cgroupFailure},
+			{start: "failed to delete cgroup paths", fill: cgroupFailure},
+			{start: "Failed to destroy orphaned pod cgroup", fill: cgroupFailure},
+			{start: "Failed to remove cgroup", err: "kubepods", fill: cgroupFailure}, // runc, in the kubelet or beside it
 		},
-		{
-			kind: kindOrphanDirRemoved, lane: LaneDeletions,
-			rules: []rule{
-				{start: "Cleaned up orphaned pod volumes dir", fill: orphanRemoved},
-				{start: "Cleaned up orphaned volumes dir from pod", fill: orphanRemoved},
-			},
-		},
-		{
-			kind: KindOrphanCleanupFailed, lane: LaneDeletions, words: "cleanup of orphaned pod directories failed",
-			rules: []rule{{start: "Failed cleaning up orphaned pod directories", fill: osFailure}},
-		},
-		{
-			kind: KindCgroupDeleteFailed, lane: LaneDeletions, words: "pod cgroup could not be deleted",
-			rules: []rule{
-				{start: "Failed to delete cgroup paths", fill: cgroupFailure},
-				{start: "failed to delete cgroup paths", fill: cgroupFailure},
-				{start: "Failed to destroy orphaned pod cgroup", fill: cgroupFailure},
-				{start: "Failed to remove cgroup", err: "kubepods", fill: cgroupFailure}, // runc, in the kubelet or beside it
-			},
-		},
-	}
+	},
 }
 
 // Orphaned says whether the kubelet calls the pod of a message orphaned: it neither knows the pod nor finds a running container of it.

@@ -11,41 +11,39 @@ const (
 )
 
 // podGCMessages are those of the pod garbage collector of kube-controller-manager.
-func podGCMessages() []message {
-	return []message{
-		{
-			kind: KindPodGCTerminated, lane: LaneDeletions, words: "PodGC deletes terminated pods",
-			rules: []rule{
-				{start: "Garbage collecting pods", fill: podGCCount},
-				{start: "garbage collecting ", has: " pods", fill: podGCCount},
-			},
+var podGCMessages = []message{
+	{
+		kind: KindPodGCTerminated, lane: LaneDeletions, words: "PodGC deletes terminated pods",
+		rules: []rule{
+			{start: "Garbage collecting pods", fill: podGCCount},
+			{start: "garbage collecting ", has: " pods", fill: podGCCount},
 		},
-		{
-			kind: KindPodGCOutOfService, lane: LaneDeletions, words: "PodGC deletes pods of out-of-service nodes",
-			rules: []rule{{start: "Garbage collecting ", has: "out-of-service", level: 4, fill: podGCCount}},
+	},
+	{
+		kind: KindPodGCOutOfService, lane: LaneDeletions, words: "PodGC deletes pods of out-of-service nodes",
+		rules: []rule{{start: "Garbage collecting ", has: "out-of-service", level: 4, fill: podGCCount}},
+	},
+	{
+		kind: KindPodGCDeleting, lane: LaneDeletions, words: "PodGC force deletes the pod",
+		rules: []rule{{start: "PodGC is force deleting Pod", fill: podGCName}},
+	},
+	{
+		kind: KindPodGCOrphaned, lane: LaneDeletions, words: "PodGC found a pod of a deleted node",
+		rules: []rule{
+			{start: "Found orphaned Pod", level: 2, fill: podGCOrphan},
+			{start: "PodGC: node no longer exists", fill: noCause}, // of the condition DisruptionTarget, which people quote alone
+			{start: "message: 'PodGC: node no longer exists'", fill: noCause},
 		},
-		{
-			kind: KindPodGCDeleting, lane: LaneDeletions, words: "PodGC force deletes the pod",
-			rules: []rule{{start: "PodGC is force deleting Pod", fill: podGCName}},
+	},
+	{
+		kind: kindPodGCOrphanedDone, lane: LaneDeletions, words: "PodGC deleted a pod of a deleted node",
+		rules: []rule{
+			{start: "Forced deletion of orphaned Pod", has: "succeeded", fill: podGCName},
+			{start: "Forced deletion of orphaned Pod succeeded"},
 		},
-		{
-			kind: KindPodGCOrphaned, lane: LaneDeletions, words: "PodGC found a pod of a deleted node",
-			rules: []rule{
-				{start: "Found orphaned Pod", level: 2, fill: podGCOrphan},
-				{start: "PodGC: node no longer exists", fill: noCause}, // of the condition DisruptionTarget, which people quote alone
-				{start: "message: 'PodGC: node no longer exists'", fill: noCause},
-			},
-		},
-		{
-			kind: kindPodGCOrphanedDone, lane: LaneDeletions, words: "PodGC deleted a pod of a deleted node",
-			rules: []rule{
-				{start: "Forced deletion of orphaned Pod", has: "succeeded", fill: podGCName},
-				{start: "Forced deletion of orphaned Pod succeeded"},
-			},
-		},
-		{
-			kind: KindPodGCUnscheduled, lane: LaneDeletions, words: "PodGC deletes a terminating pod without a node",
-			rules: []rule{{start: "Found unscheduled terminating Pod", level: 2, fill: podGCName}},
-		},
-	}
+	},
+	{
+		kind: KindPodGCUnscheduled, lane: LaneDeletions, words: "PodGC deletes a terminating pod without a node",
+		rules: []rule{{start: "Found unscheduled terminating Pod", level: 2, fill: podGCName}},
+	},
 }

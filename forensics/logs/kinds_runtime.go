@@ -45,227 +45,225 @@ const (
 )
 
 // runtimeMessages are those of failed calls to the container runtime, and those of runtimes about their shims and networks.
-func runtimeMessages() []message {
-	return []message{
-		{
-			kind: KindSandboxCreateFailed, lane: LaneRuntime, words: "sandbox could not be created",
-			rules: []rule{
-				{start: "RunPodSandbox from runtime service failed", fill: runtimeCall},
-				{event: "FailedCreatePodSandBox", fill: eventOfSandbox},
-				{start: "Failed to create pod sandbox: ", fill: eventOfSandbox}, // the event's message alone
-				{start: "Failed create pod sandbox: ", fill: eventOfSandbox},
-				{start: "RunPodSandbox for ", has: " failed", fill: criCall},
-			},
+var runtimeMessages = []message{
+	{
+		kind: KindSandboxCreateFailed, lane: LaneRuntime, words: "sandbox could not be created",
+		rules: []rule{
+			{start: "RunPodSandbox from runtime service failed", fill: runtimeCall},
+			{event: "FailedCreatePodSandBox", fill: eventOfSandbox},
+			{start: "Failed to create pod sandbox: ", fill: eventOfSandbox}, // the event's message alone
+			{start: "Failed create pod sandbox: ", fill: eventOfSandbox},
+			{start: "RunPodSandbox for ", has: " failed", fill: criCall},
 		},
-		{
-			kind: kindSandboxEcho, lane: LaneRuntime, words: "sandbox could not be created, said again",
-			rules: []rule{
-				{start: "Failed to create sandbox for pod"},
-				{start: "CreatePodSandbox for pod"},
-			},
+	},
+	{
+		kind: kindSandboxEcho, lane: LaneRuntime, words: "sandbox could not be created, said again",
+		rules: []rule{
+			{start: "Failed to create sandbox for pod"},
+			{start: "CreatePodSandbox for pod"},
 		},
-		{
-			kind: KindSandboxStopFailed, lane: LaneRuntime, words: "sandbox could not be stopped",
-			rules: []rule{
-				{start: "StopPodSandbox ", has: "from runtime service failed", fill: runtimeCall},
-				{start: "Failed to stop sandbox {", fill: stopSandbox},
-				{start: "Failed to stop sandbox", fill: runtimeCall},
-				{start: "StopPodSandbox for ", has: " failed", fill: criCall},
-			},
+	},
+	{
+		kind: KindSandboxStopFailed, lane: LaneRuntime, words: "sandbox could not be stopped",
+		rules: []rule{
+			{start: "StopPodSandbox ", has: "from runtime service failed", fill: runtimeCall},
+			{start: "Failed to stop sandbox {", fill: stopSandbox},
+			{start: "Failed to stop sandbox", fill: runtimeCall},
+			{start: "StopPodSandbox for ", has: " failed", fill: criCall},
 		},
-		{
-			kind: kindSandboxChanged, severity: SeverityRoutine,
-			rules: []rule{{event: "SandboxChanged"}},
+	},
+	{
+		kind: kindSandboxChanged, severity: SeverityRoutine,
+		rules: []rule{{event: "SandboxChanged"}},
+	},
+	{
+		kind: kindSandboxRemoveFailed, lane: LaneRuntime, words: "sandbox could not be removed",
+		rules: []rule{
+			{start: "RemovePodSandbox ", has: "from runtime service failed", fill: runtimeCall},
+			{start: "RemovePodSandbox for ", has: " failed", fill: criCall},
 		},
-		{
-			kind: kindSandboxRemoveFailed, lane: LaneRuntime, words: "sandbox could not be removed",
-			rules: []rule{
-				{start: "RemovePodSandbox ", has: "from runtime service failed", fill: runtimeCall},
-				{start: "RemovePodSandbox for ", has: " failed", fill: criCall},
-			},
+	},
+	{
+		kind: kindContainerCreateFailed, lane: LaneRuntime, words: "container could not be created",
+		rules: []rule{
+			{start: "CreateContainer in sandbox ", has: "from runtime service failed", fill: runtimeCall},
+			{event: "FailedCreatePodContainer", fill: eventOfContainer},
+			{event: "Failed", fill: eventOfContainer},
+			{start: "Error: failed to start container ", has: "OCI runtime create failed", fill: eventOfContainer}, // its message alone
+			{start: "Error: failed to create containerd task: ", has: "OCI runtime create failed", fill: eventOfContainer},
+			{start: "CreateContainer within sandbox ", has: " failed", fill: criCall},
+			{has: "failed to create shim task: ", fill: taskFailed}, // ctr, nerdctl and docker
+			{has: "failed to create containerd task: ", fill: taskFailed},
 		},
-		{
-			kind: kindContainerCreateFailed, lane: LaneRuntime, words: "container could not be created",
-			rules: []rule{
-				{start: "CreateContainer in sandbox ", has: "from runtime service failed", fill: runtimeCall},
-				{event: "FailedCreatePodContainer", fill: eventOfContainer},
-				{event: "Failed", fill: eventOfContainer},
-				{start: "Error: failed to start container ", has: "OCI runtime create failed", fill: eventOfContainer}, // its message alone
-				{start: "Error: failed to create containerd task: ", has: "OCI runtime create failed", fill: eventOfContainer},
-				{start: "CreateContainer within sandbox ", has: " failed", fill: criCall},
-				{has: "failed to create shim task: ", fill: taskFailed}, // ctr, nerdctl and docker
-				{has: "failed to create containerd task: ", fill: taskFailed},
-			},
+	},
+	{
+		kind: kindContainerStartFailed, lane: LaneRuntime, words: "container could not be started",
+		rules: []rule{
+			{start: "StartContainer ", has: "from runtime service failed", fill: runtimeCall},
+			{start: "StartContainer for ", has: " failed", fill: criCall},
+			{start: "Error: failed to start container \"", fill: quotedOfStart}, // of an event, which people quote alone
 		},
-		{
-			kind: kindContainerStartFailed, lane: LaneRuntime, words: "container could not be started",
-			rules: []rule{
-				{start: "StartContainer ", has: "from runtime service failed", fill: runtimeCall},
-				{start: "StartContainer for ", has: " failed", fill: criCall},
-				{start: "Error: failed to start container \"", fill: quotedOfStart}, // of an event, which people quote alone
-			},
+	},
+	{
+		kind: KindContainerStopFailed, lane: LaneRuntime, words: "a container could not be stopped",
+		rules: []rule{
+			{start: "StopContainer ", has: "from runtime service failed", fill: runtimeCall},
+			{start: "Container termination failed with gracePeriod", fill: runtimeCall},
+			{start: "Container \"", has: " termination failed with gracePeriod ", fill: terminationFailed},
+			{start: "Container \"", has: " termination failed after ", fill: terminationFailed},
+			{start: "Kill container failed", fill: runtimeCall},
+			{start: "killContainer for pod failed", fill: runtimeCall},
+			{start: "StopContainer for ", has: " failed", fill: criCall},
+			{start: "An error occurs during waiting for container ", has: "to be killed", fill: notKilled},
+			{start: "Stopping container ", has: " timed out: ", find: []string{"Stopping container "}, fill: crioStop},
+			{start: "Container ", has: " of kill - trying direct SIGKILL", fill: dockerStop},
+			{start: "Handler for ", has: " returned error: ", fill: dockerHandler},
+			{start: "Error response from daemon: ", has: "did not receive an exit event", fill: dockerCLI},
+			{start: "Error response from daemon: ", has: "s zombie and can not be killed", fill: dockerCLI},
+			{start: "stopping the container ", has: "code = DeadlineExceeded", fill: crictl}, // crictl
+			{start: "stopping the pod sandbox ", has: "code = ", find: []string{"stopping the pod sandbox"}, fill: crictl},
 		},
-		{
-			kind: KindContainerStopFailed, lane: LaneRuntime, words: "a container could not be stopped",
-			rules: []rule{
-				{start: "StopContainer ", has: "from runtime service failed", fill: runtimeCall},
-				{start: "Container termination failed with gracePeriod", fill: runtimeCall},
-				{start: "Container \"", has: " termination failed with gracePeriod ", fill: terminationFailed},
-				{start: "Container \"", has: " termination failed after ", fill: terminationFailed},
-				{start: "Kill container failed", fill: runtimeCall},
-				{start: "killContainer for pod failed", fill: runtimeCall},
-				{start: "StopContainer for ", has: " failed", fill: criCall},
-				{start: "An error occurs during waiting for container ", has: "to be killed", fill: notKilled},
-				{start: "Stopping container ", has: " timed out: ", find: []string{"Stopping container "}, fill: crioStop},
-				{start: "Container ", has: " of kill - trying direct SIGKILL", fill: dockerStop},
-				{start: "Handler for ", has: " returned error: ", fill: dockerHandler},
-				{start: "Error response from daemon: ", has: "did not receive an exit event", fill: dockerCLI},
-				{start: "Error response from daemon: ", has: "s zombie and can not be killed", fill: dockerCLI},
-				{start: "stopping the container ", has: "code = DeadlineExceeded", fill: crictl}, // crictl
-				{start: "stopping the pod sandbox ", has: "code = ", find: []string{"stopping the pod sandbox"}, fill: crictl},
-			},
+	},
+	{
+		kind: kindContainerRemoveFailed, lane: LaneRuntime, words: "container could not be removed",
+		rules: []rule{
+			{start: "RemoveContainer ", has: "from runtime service failed", fill: runtimeCall},
+			{start: "RemoveContainer for ", has: " failed", fill: criCall},
+			{start: "Error response from daemon: ", has: "emove root filesystem", fill: dockerCLI},
+			{start: "Error response from daemon: ", has: "emove filesystem for", fill: dockerCLI},
+			{start: "removing the container ", has: "code = ", find: []string{"removing the container"}, fill: crictl},
+			{start: "removing the pod sandbox ", has: "code = ", find: []string{"removing the pod sandbox"}, fill: crictl},
 		},
-		{
-			kind: kindContainerRemoveFailed, lane: LaneRuntime, words: "container could not be removed",
-			rules: []rule{
-				{start: "RemoveContainer ", has: "from runtime service failed", fill: runtimeCall},
-				{start: "RemoveContainer for ", has: " failed", fill: criCall},
-				{start: "Error response from daemon: ", has: "emove root filesystem", fill: dockerCLI},
-				{start: "Error response from daemon: ", has: "emove filesystem for", fill: dockerCLI},
-				{start: "removing the container ", has: "code = ", find: []string{"removing the container"}, fill: crictl},
-				{start: "removing the pod sandbox ", has: "code = ", find: []string{"removing the pod sandbox"}, fill: crictl},
-			},
+	},
+	{
+		kind: KindRuntimeDown, lane: LaneRuntime, words: "the container runtime is down",
+		rules: []rule{
+			{has: "Cannot connect to the Docker daemon", fill: runtimeDown},
+			{start: "Container runtime sanity check failed", fill: runtimeDown},
+			{start: "Container runtime not ready", fill: runtimeDown},
+			{start: "containerd exited: exit status ", fill: runtimeDown}, // k3s and RKE2 run it, and end with it
+			{has: ".service: main process exited, code=", fill: runtimeCrashed},
+			{has: ".service: Main process exited, code=", fill: runtimeCrashed},
 		},
-		{
-			kind: KindRuntimeDown, lane: LaneRuntime, words: "the container runtime is down",
-			rules: []rule{
-				{has: "Cannot connect to the Docker daemon", fill: runtimeDown},
-				{start: "Container runtime sanity check failed", fill: runtimeDown},
-				{start: "Container runtime not ready", fill: runtimeDown},
-				{start: "containerd exited: exit status ", fill: runtimeDown}, // k3s and RKE2 run it, and end with it
-				{has: ".service: main process exited, code=", fill: runtimeCrashed},
-				{has: ".service: Main process exited, code=", fill: runtimeCrashed},
-			},
+	},
+	{
+		kind: kindRuntimeStarted, severity: SeverityRoutine,
+		rules: []rule{
+			{start: "containerd successfully booted in ", fill: noCause},
+			{start: "Daemon has completed initialization", fill: noCause}, // dockerd
+			{start: "Started containerd container runtime", fill: noCause},
+			{start: "Started ", has: ".service - containerd container runtime", fill: noCause}, // systemd 250 on
+			{start: "Started ", has: ".service - Container Runtime Interface for OCI (CRI-O)", fill: noCause},
+			{start: "Started ", has: ".service - Docker Application Container Engine", fill: noCause},
+			{start: "Started Container Runtime Interface for OCI (CRI-O)", fill: noCause},
+			{start: "Started Docker Application Container Engine", fill: noCause},
 		},
-		{
-			kind: kindRuntimeStarted, severity: SeverityRoutine,
-			rules: []rule{
-				{start: "containerd successfully booted in ", fill: noCause},
-				{start: "Daemon has completed initialization", fill: noCause}, // dockerd
-				{start: "Started containerd container runtime", fill: noCause},
-				{start: "Started ", has: ".service - containerd container runtime", fill: noCause}, // systemd 250 on
-				{start: "Started ", has: ".service - Container Runtime Interface for OCI (CRI-O)", fill: noCause},
-				{start: "Started ", has: ".service - Docker Application Container Engine", fill: noCause},
-				{start: "Started Container Runtime Interface for OCI (CRI-O)", fill: noCause},
-				{start: "Started Docker Application Container Engine", fill: noCause},
-			},
+	},
+	{
+		kind: kindRuntimeAnswered, severity: SeverityRoutine,
+		rules: []rule{
+			{start: "CONTAINER ", has: " CREATED      ", fill: noCause},
+			{start: "POD ID ", has: " CREATED      ", fill: noCause},
 		},
-		{
-			kind: kindRuntimeAnswered, severity: SeverityRoutine,
-			rules: []rule{
-				{start: "CONTAINER ", has: " CREATED      ", fill: noCause},
-				{start: "POD ID ", has: " CREATED      ", fill: noCause},
-			},
+	},
+	{
+		kind: kindExecFailed, words: "command of a probe or hook failed",
+		rules: []rule{
+			{start: "ExecSync ", has: "from runtime service failed", fill: execFailed},
+			{start: "ExecSync for ", has: " failed", find: []string{"ExecSync for "}, fill: criCall},
+			{event: "Unhealthy"},
+			{event: "FailedPreStopHook"},
+			{event: "FailedPostStartHook"},
 		},
-		{
-			kind: kindExecFailed, words: "command of a probe or hook failed",
-			rules: []rule{
-				{start: "ExecSync ", has: "from runtime service failed", fill: execFailed},
-				{start: "ExecSync for ", has: " failed", find: []string{"ExecSync for "}, fill: criCall},
-				{event: "Unhealthy"},
-				{event: "FailedPreStopHook"},
-				{event: "FailedPostStartHook"},
-			},
+	},
+	{
+		kind: KindRuntimeCallFailed, lane: LaneRuntime, byReason: true, words: "a call to the container runtime failed",
+		rules: []rule{
+			{start: "listing containers", has: "rpc error: code = ", fill: crictlCall("ListContainers")}, // crictl from here on
+			{start: "listing pod sandboxes", has: "rpc error: code = ", fill: crictlCall("ListPodSandbox")},
+			{start: "getting status of runtime", has: "rpc error: code = ", fill: crictlCall("Status")},
+			{start: "getting the runtime version", has: "rpc error: code = ", fill: crictlCall("Version")},
+			{start: "validate service connection: ", has: "rpc error: code = ", fill: crictlCall("Version")},
+			{event: "RuntimeSilent", fill: unansweredByHand},
+			{has: " from runtime service failed", fill: otherCall},
+			{has: " from image service failed", fill: otherCall},
+			{start: "ContainerStatus for ", has: " failed", fill: ownCall}, // containerd's own lines from here on
+			{start: "PodSandboxStatus for ", has: " failed", fill: ownCall},
+			{start: "ListContainers with filter &", has: " failed", fill: ownCall},
+			{start: "ListPodSandbox with filter &", has: " failed", fill: ownCall},
+			{start: "UpdateContainerResources for ", has: " failed", fill: ownCall},
+			{start: "ContainerStats for ", has: " failed", fill: ownCall},
+			{start: "ListContainerStats failed", fill: ownCall},
+			{start: "ListPodSandboxStats failed", fill: ownCall},
+			{start: "ImageFsInfo failed", fill: ownCall},
 		},
-		{
-			kind: KindRuntimeCallFailed, lane: LaneRuntime, byReason: true, words: "a call to the container runtime failed",
-			rules: []rule{
-				{start: "listing containers", has: "rpc error: code = ", fill: crictlCall("ListContainers")}, // crictl from here on
-				{start: "listing pod sandboxes", has: "rpc error: code = ", fill: crictlCall("ListPodSandbox")},
-				{start: "getting status of runtime", has: "rpc error: code = ", fill: crictlCall("Status")},
-				{start: "getting the runtime version", has: "rpc error: code = ", fill: crictlCall("Version")},
-				{start: "validate service connection: ", has: "rpc error: code = ", fill: crictlCall("Version")},
-				{event: "RuntimeSilent", fill: unansweredByHand},
-				{has: " from runtime service failed", fill: otherCall},
-				{has: " from image service failed", fill: otherCall},
-				{start: "ContainerStatus for ", has: " failed", fill: ownCall}, // containerd's own lines from here on
-				{start: "PodSandboxStatus for ", has: " failed", fill: ownCall},
-				{start: "ListContainers with filter &", has: " failed", fill: ownCall},
-				{start: "ListPodSandbox with filter &", has: " failed", fill: ownCall},
-				{start: "UpdateContainerResources for ", has: " failed", fill: ownCall},
-				{start: "ContainerStats for ", has: " failed", fill: ownCall},
-				{start: "ListContainerStats failed", fill: ownCall},
-				{start: "ListPodSandboxStats failed", fill: ownCall},
-				{start: "ImageFsInfo failed", fill: ownCall},
-			},
+	},
+	{
+		kind: kindNetworkNotReady, lane: LaneRuntime, byReason: true, words: "the network of the runtime is not ready",
+		rules: []rule{
+			{start: "Container runtime network not ready", fill: networkNotReady},
+			{start: "runtime network not ready: NetworkReady=false", fill: wholeMessage},
+			{start: "container runtime network not ready: NetworkReady=false", fill: wholeMessage},
+			{start: "message:docker: network plugin is not ready", fill: wholeMessage},
+			{event: "NetworkNotReady", fill: networkOfPod},
+			{start: "Unable to update cni config", fill: wholeMessage},              // dockershim
+			{start: "failed to load cni during init", fill: wholeMessage},           // containerd
+			{start: "failed to reload cni configuration after", fill: wholeMessage}, // containerd
 		},
-		{
-			kind: kindNetworkNotReady, lane: LaneRuntime, byReason: true, words: "the network of the runtime is not ready",
-			rules: []rule{
-				{start: "Container runtime network not ready", fill: networkNotReady},
-				{start: "runtime network not ready: NetworkReady=false", fill: wholeMessage},
-				{start: "container runtime network not ready: NetworkReady=false", fill: wholeMessage},
-				{start: "message:docker: network plugin is not ready", fill: wholeMessage},
-				{event: "NetworkNotReady", fill: networkOfPod},
-				{start: "Unable to update cni config", fill: wholeMessage},              // dockershim
-				{start: "failed to load cni during init", fill: wholeMessage},           // containerd
-				{start: "failed to reload cni configuration after", fill: wholeMessage}, // containerd
-			},
+	},
+	{
+		kind: kindContainerNameReserved, lane: LaneRuntime, words: "container name is still reserved",
+		rules: []rule{
+			{has: "failed to reserve container name", fill: reserved},
+			{has: "failed to reserve sandbox name", fill: reserved},
+			{has: "error reserving ctr name", fill: reserved},
+			{has: "error reserving pod name", fill: reserved},
+			{has: "not yet finished. Currently at stage", fill: reserved},
 		},
-		{
-			kind: kindContainerNameReserved, lane: LaneRuntime, words: "container name is still reserved",
-			rules: []rule{
-				{has: "failed to reserve container name", fill: reserved},
-				{has: "failed to reserve sandbox name", fill: reserved},
-				{has: "error reserving ctr name", fill: reserved},
-				{has: "error reserving pod name", fill: reserved},
-				{has: "not yet finished. Currently at stage", fill: reserved},
-			},
+	},
+	{
+		kind: KindCNIDeleteFailed, lane: LaneRuntime, words: "network plugin cannot tear down a sandbox",
+		rules: []rule{
+			{has: "failed (delete)", fill: wholeMessage},
+			{has: "ailed to destroy network for sandbox", fill: wholeMessage},
+			{start: "Error deleting ", has: " from network ", fill: cniPod}, // the kubelet with dockershim
+			{start: "Error deleting network: ", fill: wholeMessage},
+			{start: "error removing pod ", has: " from CNI network ", fill: cniPod}, // CRI-O
 		},
-		{
-			kind: KindCNIDeleteFailed, lane: LaneRuntime, words: "network plugin cannot tear down a sandbox",
-			rules: []rule{
-				{has: "failed (delete)", fill: wholeMessage},
-				{has: "ailed to destroy network for sandbox", fill: wholeMessage},
-				{start: "Error deleting ", has: " from network ", fill: cniPod}, // the kubelet with dockershim
-				{start: "Error deleting network: ", fill: wholeMessage},
-				{start: "error removing pod ", has: " from CNI network ", fill: cniPod}, // CRI-O
-			},
+	},
+	{
+		kind: kindCNIAddFailed, lane: LaneRuntime, words: "network plugin cannot set up a sandbox",
+		rules: []rule{
+			{has: "failed (add)", fill: wholeMessage},
+			{has: "ailed to setup network for sandbox", fill: wholeMessage},
+			{start: "flannel exited: ", fill: wholeMessage},             // within k3s
+			{start: "Error adding ", has: " to network ", fill: cniPod}, // the kubelet with dockershim
+			{start: "Error adding network: ", fill: wholeMessage},
+			{start: "error adding pod ", has: " to CNI network ", fill: cniPod}, // CRI-O
 		},
-		{
-			kind: kindCNIAddFailed, lane: LaneRuntime, words: "network plugin cannot set up a sandbox",
-			rules: []rule{
-				{has: "failed (add)", fill: wholeMessage},
-				{has: "ailed to setup network for sandbox", fill: wholeMessage},
-				{start: "flannel exited: ", fill: wholeMessage},             // within k3s
-				{start: "Error adding ", has: " to network ", fill: cniPod}, // the kubelet with dockershim
-				{start: "Error adding network: ", fill: wholeMessage},
-				{start: "error adding pod ", has: " to CNI network ", fill: cniPod}, // CRI-O
-			},
+	},
+	{
+		kind: KindShimFailed, lane: LaneRuntime, words: "container shim failed",
+		rules: []rule{
+			{has: "failed to delete shim", fill: shimFailed},
+			{has: "failed to kill container", fill: shimFailed},
+			{has: "failed to create containerd task", fill: shimFailed},
+			{has: "failed to create shim", fill: shimFailed},
+			{has: "ttrpc: closed", fill: shimFailed},
+			{has: "failed to delete task", fill: shimFailed},
+			{has: "failed to handle container TaskExit event", fill: shimFailed},
+			{has: "failed to handle sandbox TaskExit", fill: shimFailed},
+			{start: "Failed to handle backOff event ", fill: shimFailed},
+			{start: "failed to handle backOff event ", fill: shimFailed},
+			{start: "failed to shutdown shim task", fill: shimFailed},
 		},
-		{
-			kind: KindShimFailed, lane: LaneRuntime, words: "container shim failed",
-			rules: []rule{
-				{has: "failed to delete shim", fill: shimFailed},
-				{has: "failed to kill container", fill: shimFailed},
-				{has: "failed to create containerd task", fill: shimFailed},
-				{has: "failed to create shim", fill: shimFailed},
-				{has: "ttrpc: closed", fill: shimFailed},
-				{has: "failed to delete task", fill: shimFailed},
-				{has: "failed to handle container TaskExit event", fill: shimFailed},
-				{has: "failed to handle sandbox TaskExit", fill: shimFailed},
-				{start: "Failed to handle backOff event ", fill: shimFailed},
-				{start: "failed to handle backOff event ", fill: shimFailed},
-				{start: "failed to shutdown shim task", fill: shimFailed},
-			},
+	},
+	{
+		kind: kindShimSilent, lane: LaneRuntime, words: "container shim does not respond",
+		rules: []rule{
+			{start: "get state for ", err: "context deadline exceeded", fill: shimFailed, runtime: true},
+			{start: "collecting metrics for ", err: "context deadline exceeded", fill: shimFailed, runtime: true},
+			{start: "converting task to protobuf", err: "context deadline exceeded", fill: shimFailed, runtime: true},
 		},
-		{
-			kind: kindShimSilent, lane: LaneRuntime, words: "container shim does not respond",
-			rules: []rule{
-				{start: "get state for ", err: "context deadline exceeded", fill: shimFailed, runtime: true},
-				{start: "collecting metrics for ", err: "context deadline exceeded", fill: shimFailed, runtime: true},
-				{start: "converting task to protobuf", err: "context deadline exceeded", fill: shimFailed, runtime: true},
-			},
-		},
-	}
+	},
 }

@@ -72,183 +72,181 @@ const (
 )
 
 // volumeMessages are those of the reconciler, of the operations, and of their results.
-func volumeMessages() []message {
-	return []message{
-		{
-			kind: KindOperationFailed, lane: LaneVolumes, words: "volume operation failed",
-			rules: []rule{
-				{start: "Operation for ", has: " failed", fill: operationFailed},
-				{start: "operation {", has: "} failed with: ", fill: operationFailed},
-				{start: "operationExecutor.UnmountVolume failed", fill: loneVolumeError},
-				{start: "MountVolume.SetUp failed for volume ", fill: quotedOfVolume},
-				{start: "MountVolume.MountDevice failed for volume ", fill: quotedOfVolume},
-				{start: "MountVolume.WaitForAttach failed for volume ", fill: quotedOfVolume},
-				{start: "AttachVolume.Attach failed for volume ", fill: quotedOfVolume},
-				{start: "UnmountVolume.TearDown failed for volume ", fill: quotedOfVolume},
-				{start: "UnmountDevice failed for volume ", fill: quotedOfVolume},
-				{start: "error cleaning subPath mounts for volume ", fill: quotedOfVolume},
-				{start: "Output: umount", has: ": /var/lib/kubelet/", find: []string{"Output: umount"}, fill: quotedOfUmount},
-				{start: "umount: /var/lib/kubelet/", fill: quotedOfUmount},
-				{start: "umount.nfs: /var/lib/kubelet/", fill: quotedOfUmount},
-				{start: "umount.nfs4: /var/lib/kubelet/", fill: quotedOfUmount},
-				{start: multiAttach, fill: eventOfVolume},
-				{event: "FailedMount", fill: eventOfVolume},
-				{event: "FailedMapVolume", fill: eventOfVolume},
-				{event: "FailedAttachVolume", fill: eventOfVolume},
-				{event: "FailedUnMount", fill: eventOfVolume},
-				{event: "FailedUnmapDevice", fill: eventOfVolume},
-				{event: "FailedDetachVolume", fill: eventOfVolume},
-			},
+var volumeMessages = []message{
+	{
+		kind: KindOperationFailed, lane: LaneVolumes, words: "volume operation failed",
+		rules: []rule{
+			{start: "Operation for ", has: " failed", fill: operationFailed},
+			{start: "operation {", has: "} failed with: ", fill: operationFailed},
+			{start: "operationExecutor.UnmountVolume failed", fill: loneVolumeError},
+			{start: "MountVolume.SetUp failed for volume ", fill: quotedOfVolume},
+			{start: "MountVolume.MountDevice failed for volume ", fill: quotedOfVolume},
+			{start: "MountVolume.WaitForAttach failed for volume ", fill: quotedOfVolume},
+			{start: "AttachVolume.Attach failed for volume ", fill: quotedOfVolume},
+			{start: "UnmountVolume.TearDown failed for volume ", fill: quotedOfVolume},
+			{start: "UnmountDevice failed for volume ", fill: quotedOfVolume},
+			{start: "error cleaning subPath mounts for volume ", fill: quotedOfVolume},
+			{start: "Output: umount", has: ": /var/lib/kubelet/", find: []string{"Output: umount"}, fill: quotedOfUmount},
+			{start: "umount: /var/lib/kubelet/", fill: quotedOfUmount},
+			{start: "umount.nfs: /var/lib/kubelet/", fill: quotedOfUmount},
+			{start: "umount.nfs4: /var/lib/kubelet/", fill: quotedOfUmount},
+			{start: multiAttach, fill: eventOfVolume},
+			{event: "FailedMount", fill: eventOfVolume},
+			{event: "FailedMapVolume", fill: eventOfVolume},
+			{event: "FailedAttachVolume", fill: eventOfVolume},
+			{event: "FailedUnMount", fill: eventOfVolume},
+			{event: "FailedUnmapDevice", fill: eventOfVolume},
+			{event: "FailedDetachVolume", fill: eventOfVolume},
 		},
-		{kind: KindUnmountBusy, lane: LaneVolumes, words: "unmount failed: target is busy"},
-		{kind: KindDeviceInUse, lane: LaneVolumes, words: "device is still in use"},
-		{
-			kind: kindAttachVerifyStarted, severity: SeverityRoutine, summed: true,
-			rules: []rule{{start: "operationExecutor.VerifyControllerAttachedVolume started", fill: volume}},
+	},
+	{kind: KindUnmountBusy, lane: LaneVolumes, words: "unmount failed: target is busy"},
+	{kind: KindDeviceInUse, lane: LaneVolumes, words: "device is still in use"},
+	{
+		kind: kindAttachVerifyStarted, severity: SeverityRoutine, summed: true,
+		rules: []rule{{start: "operationExecutor.VerifyControllerAttachedVolume started", fill: volume}},
+	},
+	{
+		kind:  kindAttachStarted,
+		rules: []rule{{start: "operationExecutor.AttachVolume started", fill: volume}},
+	},
+	{
+		kind: kindMountStarted, severity: SeverityRoutine, summed: true,
+		rules: []rule{{start: "operationExecutor.MountVolume started", fill: volumeNotRemount}},
+	},
+	{
+		kind: kindUnmountStarted, severity: SeverityRoutine,
+		rules: []rule{{start: "operationExecutor.UnmountVolume started", fill: volume}},
+	},
+	{
+		kind: kindDeviceUnmountStart,
+		rules: []rule{
+			{start: "operationExecutor.UnmountDevice started", fill: volume},
+			{start: "operationExecutor.UnmountDevice", fill: volume},
 		},
-		{
-			kind:  kindAttachStarted,
-			rules: []rule{{start: "operationExecutor.AttachVolume started", fill: volume}},
+	},
+	{
+		kind: kindAttachDone, summed: true,
+		rules: []rule{
+			{start: "AttachVolume.Attach succeeded", fill: volume},
+			{event: "SuccessfulAttachVolume", fill: eventOfAttached},
 		},
-		{
-			kind: kindMountStarted, severity: SeverityRoutine, summed: true,
-			rules: []rule{{start: "operationExecutor.MountVolume started", fill: volumeNotRemount}},
+	},
+	{
+		kind: kindAttachWaiting, summed: true,
+		rules: []rule{{start: "MountVolume.WaitForAttach entering", fill: volume}},
+	},
+	{
+		kind: kindAttachWaited, summed: true,
+		rules: []rule{{start: "MountVolume.WaitForAttach succeeded", fill: volume}},
+	},
+	{
+		kind: kindDeviceMounted, summed: true,
+		rules: []rule{{start: "MountVolume.MountDevice succeeded", fill: deviceMounted}},
+	},
+	{
+		kind: kindMountDone, severity: SeverityRoutine, summed: true,
+		rules: []rule{{start: "MountVolume.SetUp succeeded", fill: volumeNotRemount}},
+	},
+	{
+		kind: KindUnmountDone, severity: SeverityRoutine,
+		rules: []rule{{start: "UnmountVolume.TearDown succeeded", fill: volume}},
+	},
+	{
+		kind:  KindDeviceUnmounted,
+		rules: []rule{{start: "UnmountDevice succeeded", fill: volume}},
+	},
+	{
+		kind: KindVolumeDetached, severity: SeverityRoutine, summed: true,
+		rules: []rule{{start: "Volume detached for volume", fill: volume}},
+	},
+	{
+		kind: kindPodScheduled, severity: SeverityRoutine, summed: true,
+		rules: []rule{{event: "Scheduled"}},
+	},
+	{
+		kind: kindPodStarted, severity: SeverityRoutine, summed: true,
+		rules: []rule{{event: "Started"}, {event: "Created"}, {event: "Pulled"}, {event: "Pulling"}},
+	},
+	{kind: kindMountFailed, lane: LaneVolumes, words: "volume could not be mounted"},
+	{kind: KindUnmountFailed, lane: LaneVolumes, words: "volume could not be unmounted"},
+	{kind: kindDeviceMountFailed, lane: LaneVolumes, words: "device could not be mounted"},
+	{kind: KindDeviceUnmountFailed, lane: LaneVolumes, words: "device could not be unmounted"},
+	{kind: kindAttachFailed, lane: LaneVolumes, words: "volume could not be attached"},
+	{
+		kind: KindVolumesNotMounted, lane: LaneVolumes, words: "volumes of a pod are not mounted in time",
+		rules: []rule{
+			{start: "Unable to attach or mount volumes for pod", fill: notMounted},
+			{start: "Unable to mount volumes for pod", fill: notMounted},
 		},
-		{
-			kind: kindUnmountStarted, severity: SeverityRoutine,
-			rules: []rule{{start: "operationExecutor.UnmountVolume started", fill: volume}},
+	},
+	{
+		kind: KindCSIRegistrationFailed, lane: LaneVolumes, words: "CSI driver registration failed",
+		rules: []rule{
+			{start: "RegisterPlugin error", fill: registration},
+			{has: "RegisterPlugin error", fill: registration},
 		},
-		{
-			kind: kindDeviceUnmountStart,
-			rules: []rule{
-				{start: "operationExecutor.UnmountDevice started", fill: volume},
-				{start: "operationExecutor.UnmountDevice", fill: volume},
-			},
+	},
+	{
+		kind: kindCSIRegistrationRefused, lane: LaneVolumes, words: "CSI driver registration was refused",
+		rules: []rule{ // the registrar beside a driver, which asks it for its name
+			{start: "Error retreiving CSI driver name", fill: registration},
 		},
-		{
-			kind: kindAttachDone, summed: true,
-			rules: []rule{
-				{start: "AttachVolume.Attach succeeded", fill: volume},
-				{event: "SuccessfulAttachVolume", fill: eventOfAttached},
-			},
+	},
+	{
+		kind: kindCSIRegistered, severity: SeverityRoutine,
+		rules: []rule{
+			{has: "Register new plugin with name: ", fill: registered},
+			{start: "Received NotifyRegistrationStatus call: ", has: "PluginRegistered:true", fill: noCause}, // the registrar beside a driver
 		},
-		{
-			kind: kindAttachWaiting, summed: true,
-			rules: []rule{{start: "MountVolume.WaitForAttach entering", fill: volume}},
+	},
+	{
+		kind: KindCSIDriverMissing, lane: LaneVolumes, words: "CSI driver is not registered",
+		rules: []rule{{has: "not found in the list of registered CSI drivers", fill: loneVolumeError}},
+	},
+	{
+		kind: KindCSIAborted, lane: LaneVolumes, words: "CSI driver has an earlier call in progress",
+		rules: []rule{{has: "n operation with the given Volume ID ", err: " already exists", fill: csiBusy}},
+	},
+	{kind: KindCSIDeadline, lane: LaneVolumes, words: "CSI driver did not respond in time"},
+	{kind: KindCSIUnavailable, lane: LaneVolumes, words: "CSI driver is unavailable"},
+	{
+		kind: KindCSIVolDataMissing, lane: LaneVolumes, words: "vol_data.json could not be loaded",
+		rules: []rule{
+			{has: "failed to load volume data file", fill: loneVolumeError},
+			{has: "failed to open volume data file", fill: loneVolumeError},
+			{has: "failed to parse volume data file", fill: loneVolumeError},
 		},
-		{
-			kind: kindAttachWaited, summed: true,
-			rules: []rule{{start: "MountVolume.WaitForAttach succeeded", fill: volume}},
+	},
+	{
+		kind: kindVolumeRejected, lane: LaneVolumes, words: "volume cannot be mounted: the kubelet does not accept it",
+		rules: []rule{
+			{has: "no volume plugin matched", fill: volumeRejected},
+			{has: "conflicting SELinux labels of volume", fill: volumeRejected},
+			{start: "Failed to add volume ", has: "desiredStateOfWorld", fill: volumeRejected},
 		},
-		{
-			kind: kindDeviceMounted, summed: true,
-			rules: []rule{{start: "MountVolume.MountDevice succeeded", fill: deviceMounted}},
+	},
+	{
+		kind: kindVolumeOwnership, lane: LaneVolumes, words: "ownership of a volume's files is being changed (fsGroup)",
+		rules: []rule{{start: "Setting volume ownership for ", fill: volumeOwnership}},
+	},
+	{
+		kind: kindCSIAttachFailed, lane: LaneVolumes, words: "CSI driver could not attach a volume",
+		rules: []rule{
+			{has: "failed to attach: rpc error", fill: csiAttach},
+			{has: "failed to detach: rpc error", fill: csiAttach},
 		},
-		{
-			kind: kindMountDone, severity: SeverityRoutine, summed: true,
-			rules: []rule{{start: "MountVolume.SetUp succeeded", fill: volumeNotRemount}},
+	},
+	{
+		kind: kindCSICallFailed, lane: LaneVolumes, words: "CSI driver answered with an error",
+		rules: []rule{
+			{has: "GRPC error: rpc error: code = ", fill: csiCall},
+			{start: "GRPC error", err: "rpc error: code = ", fill: csiCall},
+			{has: "/csi.v1.Node/", err: " with error: rpc error: code = ", fill: csiCall},
 		},
-		{
-			kind: KindUnmountDone, severity: SeverityRoutine,
-			rules: []rule{{start: "UnmountVolume.TearDown succeeded", fill: volume}},
-		},
-		{
-			kind:  KindDeviceUnmounted,
-			rules: []rule{{start: "UnmountDevice succeeded", fill: volume}},
-		},
-		{
-			kind: KindVolumeDetached, severity: SeverityRoutine, summed: true,
-			rules: []rule{{start: "Volume detached for volume", fill: volume}},
-		},
-		{
-			kind: kindPodScheduled, severity: SeverityRoutine, summed: true,
-			rules: []rule{{event: "Scheduled"}},
-		},
-		{
-			kind: kindPodStarted, severity: SeverityRoutine, summed: true,
-			rules: []rule{{event: "Started"}, {event: "Created"}, {event: "Pulled"}, {event: "Pulling"}},
-		},
-		{kind: kindMountFailed, lane: LaneVolumes, words: "volume could not be mounted"},
-		{kind: KindUnmountFailed, lane: LaneVolumes, words: "volume could not be unmounted"},
-		{kind: kindDeviceMountFailed, lane: LaneVolumes, words: "device could not be mounted"},
-		{kind: KindDeviceUnmountFailed, lane: LaneVolumes, words: "device could not be unmounted"},
-		{kind: kindAttachFailed, lane: LaneVolumes, words: "volume could not be attached"},
-		{
-			kind: KindVolumesNotMounted, lane: LaneVolumes, words: "volumes of a pod are not mounted in time",
-			rules: []rule{
-				{start: "Unable to attach or mount volumes for pod", fill: notMounted},
-				{start: "Unable to mount volumes for pod", fill: notMounted},
-			},
-		},
-		{
-			kind: KindCSIRegistrationFailed, lane: LaneVolumes, words: "CSI driver registration failed",
-			rules: []rule{
-				{start: "RegisterPlugin error", fill: registration},
-				{has: "RegisterPlugin error", fill: registration},
-			},
-		},
-		{
-			kind: kindCSIRegistrationRefused, lane: LaneVolumes, words: "CSI driver registration was refused",
-			rules: []rule{ // the registrar beside a driver, which asks it for its name
-				{start: "Error retreiving CSI driver name", fill: registration},
-			},
-		},
-		{
-			kind: kindCSIRegistered, severity: SeverityRoutine,
-			rules: []rule{
-				{has: "Register new plugin with name: ", fill: registered},
-				{start: "Received NotifyRegistrationStatus call: ", has: "PluginRegistered:true", fill: noCause}, // the registrar beside a driver
-			},
-		},
-		{
-			kind: KindCSIDriverMissing, lane: LaneVolumes, words: "CSI driver is not registered",
-			rules: []rule{{has: "not found in the list of registered CSI drivers", fill: loneVolumeError}},
-		},
-		{
-			kind: KindCSIAborted, lane: LaneVolumes, words: "CSI driver has an earlier call in progress",
-			rules: []rule{{has: "n operation with the given Volume ID ", err: " already exists", fill: csiBusy}},
-		},
-		{kind: KindCSIDeadline, lane: LaneVolumes, words: "CSI driver did not respond in time"},
-		{kind: KindCSIUnavailable, lane: LaneVolumes, words: "CSI driver is unavailable"},
-		{
-			kind: KindCSIVolDataMissing, lane: LaneVolumes, words: "vol_data.json could not be loaded",
-			rules: []rule{
-				{has: "failed to load volume data file", fill: loneVolumeError},
-				{has: "failed to open volume data file", fill: loneVolumeError},
-				{has: "failed to parse volume data file", fill: loneVolumeError},
-			},
-		},
-		{
-			kind: kindVolumeRejected, lane: LaneVolumes, words: "volume cannot be mounted: the kubelet does not accept it",
-			rules: []rule{
-				{has: "no volume plugin matched", fill: volumeRejected},
-				{has: "conflicting SELinux labels of volume", fill: volumeRejected},
-				{start: "Failed to add volume ", has: "desiredStateOfWorld", fill: volumeRejected},
-			},
-		},
-		{
-			kind: kindVolumeOwnership, lane: LaneVolumes, words: "ownership of a volume's files is being changed (fsGroup)",
-			rules: []rule{{start: "Setting volume ownership for ", fill: volumeOwnership}},
-		},
-		{
-			kind: kindCSIAttachFailed, lane: LaneVolumes, words: "CSI driver could not attach a volume",
-			rules: []rule{
-				{has: "failed to attach: rpc error", fill: csiAttach},
-				{has: "failed to detach: rpc error", fill: csiAttach},
-			},
-		},
-		{
-			kind: kindCSICallFailed, lane: LaneVolumes, words: "CSI driver answered with an error",
-			rules: []rule{
-				{has: "GRPC error: rpc error: code = ", fill: csiCall},
-				{start: "GRPC error", err: "rpc error: code = ", fill: csiCall},
-				{has: "/csi.v1.Node/", err: " with error: rpc error: code = ", fill: csiCall},
-			},
-		},
-		{kind: kindCSIUnmountFailed, lane: LaneVolumes, words: "CSI driver could not unmount a volume"},
-		{
-			kind: KindCSIFailed, lane: LaneVolumes, words: "CSI driver returned an error",
-			rules: []rule{{has: "kubernetes.io/csi: ", err: "rpc error", fill: loneVolumeError}},
-		},
-	}
+	},
+	{kind: kindCSIUnmountFailed, lane: LaneVolumes, words: "CSI driver could not unmount a volume"},
+	{
+		kind: KindCSIFailed, lane: LaneVolumes, words: "CSI driver returned an error",
+		rules: []rule{{has: "kubernetes.io/csi: ", err: "rpc error", fill: loneVolumeError}},
+	},
 }
