@@ -56,6 +56,12 @@ func subPath(e *entry, o *occurrence) bool {
 	return trouble(e, o)
 }
 
+// pathOfPython reads `OSError: [Errno 107] Transport endpoint is not connected: '/data/x'`: the path is one in a container.
+func pathOfPython(e *entry, o *occurrence) bool {
+	o.Path = cut(between(e.Message, "'", "'"), maxName)
+	return trouble(e, o)
+}
+
 // openFiles passes over what applications print, which have limits of their own.
 func openFiles(e *entry, o *occurrence) bool {
 	return (e.Origin != "" || e.Source == "kubelet.go") && trouble(e, o)

@@ -179,7 +179,7 @@ func volumeError(operation, text string, o *occurrence) {
 	unmounts := operation == opUnmountVolume || operation == opUnmountDevice
 	attaches := operation == opAttachVolume || operation == opVerify // which no driver of the node does
 	switch {
-	case strings.Contains(text, "not found in the list of registered CSI drivers"):
+	case strings.Contains(text, "not found in the list of registered CSI drivers"), strings.Contains(text, " not found in the list registered CSI drivers"):
 		o.Kind, o.Code = KindCSIDriverMissing, ""
 		if d := word(text, "driver name ", " "); d != "" {
 			o.Driver = cut(d, maxName)

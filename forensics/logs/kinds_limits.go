@@ -146,6 +146,8 @@ var limitMessages = []message{
 	{
 		kind: kindMountDead, lane: LaneVolumes, words: "a mount is dead: its server has ended, or no longer knows it",
 		rules: []rule{
+			{start: "OSError: [Errno 107] Transport endpoint is not connected: '/", fill: pathOfPython},
+			{start: "OSError: [Errno 116] Stale file handle: '/", fill: pathOfPython},
 			{has: "ransport endpoint is not connected", fill: trouble},
 			{has: "tale NFS file handle", fill: trouble},
 			{has: "tale file handle", fill: trouble},

@@ -201,7 +201,11 @@ var volumeMessages = []message{
 	},
 	{
 		kind: KindCSIDriverMissing, lane: LaneVolumes, words: "CSI driver is not registered",
-		rules: []rule{{has: "not found in the list of registered CSI drivers", fill: loneVolumeError}},
+		rules: []rule{
+			{start: "MountDevice failed to create newCsiDriverClient: driver name ", has: "not found in the list of registered CSI drivers", fill: loneVolumeError},
+			{start: "driver name ", has: "not found in the list of registered CSI drivers", fill: loneVolumeError},
+			{has: "not found in the list of registered CSI drivers", fill: loneVolumeError},
+		},
 	},
 	{
 		kind: KindCSIAborted, lane: LaneVolumes, words: "CSI driver has an earlier call in progress",

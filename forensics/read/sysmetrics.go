@@ -23,10 +23,12 @@ type metricReader struct {
 const goroutineMetric = "go_goroutines"
 
 var (
-	kubeletMetrics = pattern.New(`/proxy/metrics|:1025[05]/metrics`)
+	kubeletMetrics = pattern.New(`/proxy/metrics|:1025[05]/metrics|:(?:10248|1025[05])/debug/pprof`)
 	// otherMetrics are those of the API server, or of a program that has the same name for the number.
 	otherMetrics  = pattern.New(`/metrics\b|\b(?:apiserver|etcd|scheduler|controller-manager|kube-proxy|coredns|prometheus|containerd)\b|\{[^}]*\bjob="`)
 	goroutinesNow = pattern.New(`\bgo_goroutines(?:\{[^}]*\})?\s+(?:=>\s*)?(\d[\d.e+]*)(?:\s*@.*)?\s*$`)
+	// profiled is the first line of a profile, of which somebody shows nothing else.
+	profiled = pattern.New(`^[*_> ]*goroutine profile: total (\d+)[*_ ]*$`)
 	// sample is one of the answer to a query, and compared what somebody writes before the number of another node.
 	sample   = pattern.New(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?Z?\s+(\d[\d.e+]*)$`)
 	compared = pattern.New(`(?i)\b(?:nodes?|others?|neighbou?rs?|peers?|healthy|good|compared?|same)\b.*\bgo_goroutines\b`)
@@ -61,6 +63,8 @@ func (r *metricReader) line(s string, _ int) {
 	if m := sample.FindStringSubmatch(text); m != nil && r.series {
 		number = m[1]
 	} else if m := goroutinesNow.FindStringSubmatch(text); m != nil {
+		number = m[1]
+	} else if m := profiled.FindStringSubmatch(text); m != nil {
 		number = m[1]
 	} else if r.column > 0 && len(cells) >= r.column {
 		number = cells[r.column-1]

@@ -135,7 +135,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{&statusReader{processReader: processReader{to: x, name: name}}, []string{"Pnd:"}},
 		{&detachedReader{to: x, name: name}, []string{"umount", "unmap", "rmdir", "cannot remove"}},
 		{&servedReader{to: x, name: name}, []string{"geesefs", "goofys", "gcsfuse", "glusterfs", "juicefs"}},
-		{&metricReader{to: x, name: name}, []string{goroutineMetric}},
+		{&metricReader{to: x, name: name}, []string{goroutineMetric, "goroutine profile: total "}},
 		{&freezerReader{to: x, name: name}, []string{"FROZEN"}},
 		{&errorReader{to: x, name: name}, []string{"tale ", "endpoint", "ost is down", "nput/output", "\xc3", "\xd0", "\xe3", "\xe4", "\xe5", "\xe6", "\xe7", "\xe8", "\xe9", "icht verbunden", "eraltet"}},
 	} {

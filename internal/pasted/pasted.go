@@ -91,7 +91,7 @@ var (
 	introduced = pattern.New("^(?:[^`\"'{}]{1,80}|[^`\"'{}]{1,60}`[\\w ./-]{1,24}`[^`\"'{}]{1,60}): *(?:`[^`]{50,}`)[ \t.]*$")
 	once       = pattern.New(`(?i)\b(?:was|were|had|did|used|before|earlier|previous\w*|last|old|ago|once|back|then|until|no longer|fixed|gone|example|e\.g|like|if|would|could|should|expect\w*|instead|not|never|harmless|test|wrong|other|another|different)\b`)
 	// logged is a message at the end of a sentence that says who writes it, and seen one at the beginning of a sentence that says where it is seen.
-	logged = pattern.New("^(?:[-*+•][ \t]+)?[^`]{0,80}\\b(?:logs?|prints?|reports?|says?|shows?|complains?|repeats?)\\b(?: [^`]{0,24})?:? (?:`[^`]{40,}`)[ \t.]*$")
+	logged = pattern.New("^(?:[-*+•][ \t]+)?[^`]{0,400}\\b(?:logs?|prints?|reports?|says?|shows?|complains?|repeats?|found|finds?|sees?|seeing|gets?|getting|got|gives?|throws?|errors?|messages?)\\b(?: [^`]{0,24})?:? (?:`[^`]{40,}`)[ \t.]*$")
 	// quoted is the same of an error message that a program has shown, between quotes.
 	quoted = pattern.New(`^[^"]{0,200}\b(?:error|message|log|logs)(?: [^"]{0,24})?:? "([^"]{40,})"[ \t.]*$`)
 	seen   = pattern.New("^(?:[-*+•][ \t]+)?(?:`[^`]{40,}`) (?:appears?|shows up|is|repeats)(?: [^`]{0,24})? (?:in|on) (?:[^`]{0,40})\\b(?:logs?|journal|dmesg|console|syslog|output)[ \t.]*$")
@@ -113,10 +113,13 @@ func strip(lines []string) (changed bool) {
 		if andQuote.MatchString(text) || introduced.MatchString(text) && !once.MatchString(text[:lastQuote(text)]) {
 			text = text[lastQuote(text):]
 		}
+		if m := within.FindStringSubmatch(text); m != nil && !begins(text) && !strings.ContainsAny(text[:len(text)-len(m[1])], "\"'`{}|") && !once.MatchString(lastClause(text[:len(text)-len(m[1])])) {
+			text = m[1]
+		}
 		if m := quoted.FindStringSubmatch(text); m != nil && !once.MatchString(text[:strings.IndexByte(text, '"')]) && !begins(text) {
 			text = m[1]
 		}
-		if at := strings.IndexByte(text, '`'); at >= 0 && (logged.MatchString(text) && !once.MatchString(text[:at]) || seen.MatchString(text) && !once.MatchString(text[strings.LastIndexByte(text, '`'):])) {
+		if at := strings.IndexByte(text, '`'); at >= 0 && (logged.MatchString(text) && !once.MatchString(lastClause(text[:at])) || seen.MatchString(text) && !once.MatchString(text[strings.LastIndexByte(text, '`'):])) {
 			text = text[at : strings.LastIndexByte(text, '`')+1]
 		}
 		if at := counted.FindStringIndex(text); at != nil {
@@ -142,6 +145,19 @@ func strip(lines []string) (changed bool) {
 	}
 	return changed
 }
+
+// lastClause is what stands behind the last sign of punctuation of a text that is followed by a blank.
+func lastClause(text string) string {
+	for i := len(text) - 2; i > 0; i-- {
+		if text[i] == ' ' && strings.IndexByte(".,;:!?", text[i-1]) >= 0 {
+			return text[i+1:]
+		}
+	}
+	return text
+}
+
+// within is the message of an event of a volume in a sentence, behind who says so.
+var within = pattern.New(`\b(?:logs?|prints?|reports?|says?|shows?|found|sees?|seeing|gets?|getting|got|gives?|errors?|messages?)(?: that)?:? ((?:MountVolume|MapVolume|AttachVolume|UnmountVolume|UnmountDevice)(?:\.\w+)? failed for volume .*)$`)
 
 // lastQuote is where the last quote between backticks begins.
 func lastQuote(text string) int {

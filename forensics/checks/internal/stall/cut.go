@@ -25,7 +25,7 @@ func CutStacks(p *forensics.Pass) []Goroutine {
 		if role := goroutines.RoleOf(g).ID; role != "" && role != roleOther && g.ID > 1 {
 			continue
 		}
-		if t, ok := Stalled(p, s); ok && t.Proven && t.Wait.Kind == WaitFile {
+		if t, ok := Stalled(p, s); ok && t.Proven && (t.Wait.Kind == WaitFile || t.Wait.Kind == WaitChild && mounting(g)) {
 			found = append(found, t)
 		}
 	}
@@ -38,6 +38,13 @@ func CutStacks(p *forensics.Pass) []Goroutine {
 	}
 	sorting.Stable(found, Compare)
 	return found
+}
+
+// mounting says whether a goroutine has started a program that mounts, unmounts or looks at a mount: none of these takes a minute.
+func mounting(g goroutines.Goroutine) bool {
+	return slices.ContainsFunc(g.Frames, func(f goroutines.Frame) bool {
+		return strings.Contains(f.Func, "/util/mount.") || strings.Contains(f.Func, "/utils/mount.") || strings.Contains(f.Func, "k8s.io/mount-utils.")
+	})
 }
 
 // syncs says whether a goroutine that serves no request waits until a file is on the disk.
