@@ -50,9 +50,15 @@ system that is busy is enough. Pods that are stuck in Terminating are left to po
 		}
 		for _, i := range found {
 			i.Minor = all < logview.FewFailures && !slices.ContainsFunc(i.Events, notKilled) && !slices.ContainsFunc(i.Events, busyByHand) && (!rootBusy(i) || !logview.Picked(p, i.Last))
-			if i.Minor && len(found) == 1 && len(p.Evidence.Threads) == 0 && onlySandboxes(i) { // else the text goes on with what is seen of the cause
-				i.Minor = false
-				i.Expect(p, logview.FewFailures)
+			if i.Minor && len(found) == 1 && len(p.Evidence.Threads) == 0 { // else the text goes on with what is seen of the cause
+				switch {
+				case onlySandboxes(i):
+					i.Expect(p, logview.FewFailures)
+				case slices.ContainsFunc(i.Events, func(e logs.Event) bool {
+					return e.Kind == logs.KindPodKillFailed && timedOut(e) || strings.Contains(e.Reason, directKill)
+				}):
+					i.ExpectAgain(p, logview.FewFailures, aCall)
+				}
 			}
 			name := thingTitle(p, i)
 			f := i.Finding(p, name+" cannot be stopped or removed", name+" could not be stopped or removed")
@@ -79,6 +85,9 @@ system that is busy is enough. Pods that are stuck in Terminating are left to po
 		}
 	},
 }
+
+// directKill is what dockerd says of a container that has not ended ten seconds after SIGKILL.
+const directKill = "trying direct SIGKILL"
 
 // onlySandboxes reports whether the runtime has refused to stop or to remove a sandbox: nobody quotes one such line for another cause.
 func onlySandboxes(i incident.Incident) bool {

@@ -78,9 +78,19 @@ func hungTasks(p *forensics.Pass) []incident.Incident {
 	}}
 	list := spec.Find(p, logview.Events(p, logs.KindKernelHungTask))
 	for n, i := range list {
-		list[n].Current = i.Current || i.Ended == nil && listed(known[taskNumber(i.Events[len(i.Events)-1].Process)])
+		list[n].Current = i.Current || i.Ended == nil && (listed(known[taskNumber(i.Events[len(i.Events)-1].Process)]) || notKilledSince(p, i))
 	}
 	return list
+}
+
+// notKilledSince says whether a container could not be killed within the hour after a program of one was reported as hung.
+func notKilledSince(p *forensics.Pass, task incident.Incident) bool {
+	const near = 3600
+	name, _, _ := strings.Cut(task.Events[0].Process, " (")
+	return ofContainers(name) && slices.ContainsFunc(logview.Events(p, logs.KindContainerStopFailed), func(e logs.Event) bool {
+		after := logview.Between(task.Last, e.Last)
+		return notKilled(e) && after > 0 && after < near
+	})
 }
 
 // listed says whether a listing of processes shows the thread in state D, beside the kernel's report of its hang.

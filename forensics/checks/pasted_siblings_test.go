@@ -49,6 +49,7 @@ func TestSiblingsOfPasted(t *testing.T) {
 	prose := strings.Repeat("This is what I know of the node and of what I have done so far.\n\n", 12)
 	const cgroup = "Aug 31 05:03:23 w1 kubelet[4540]: I0831 05:03:23.117919    4540 pod_container_manager_linux.go:194] \"Failed to delete cgroup paths\" cgroupName=[kubepods burstable pod" + uid + "] " +
 		"err=\"unable to destroy cgroup paths for cgroup [kubepods burstable pod" + uid + "] : remove /sys/fs/cgroup/kubepods.slice/kubepods-burstable.slice/x.slice: device or resource busy\"\n"
+	const kill = "Nov 30 14:54:10 w1 dockerd[1359]: time=\"2021-11-30T14:54:10.854068719+03:00\" level=info msg=\"Container 7873876b3310 failed to exit within 10 seconds of kill - trying direct SIGKILL\"\n"
 	const elsewhere = "# grep -c rbd6 /proc/self/mountinfo\n0\n# grep -l rbd6 /proc/[0-9]*/mountinfo\n/proc/7741/mountinfo\n# \n"
 	const paths = "# multipath -ll\nmpathc (3600a098038314648515d51555a4f2d6b) dm-6 NETAPP,LUN C-Mode\n|-+- policy='service-time 0' prio=0 status=enabled\n| |- 3:0:0:12 sdh 8:112 failed faulty running\n"
 	const dead = "MountVolume.SetUp failed for volume \"pvc-7d1a\" : stat /var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~csi/pvc-7d1a/mount: transport endpoint is not connected\n"
@@ -194,6 +195,12 @@ func TestSiblingsOfPasted(t *testing.T) {
 		"a driver that was missing, at the end of a sentence":           {"The controller is fine, but before the update I found that `MountDevice failed to create newCsiDriverClient: driver name smb.csi.k8s.io not found in the list of registered CSI drivers`.\n", ""},
 		"a volume in the middle of a sentence":                          {"When I deploy a pod on this node, its log shows MountVolume.MountDevice failed for volume \"zj\" : driver name fuse.csi.fluid.io not found in the list of registered CSI drivers\n", "csi-driver-missing"},
 		"a volume in the middle of a sentence about what may be":        {"When I deploy a pod on this node, it should not say MountVolume.MountDevice failed for volume \"zj\" : driver name fuse.csi.fluid.io not found in the list of registered CSI drivers\n", ""},
+		"a CPU that a program has kept, once":                           {"kernel:NMI watchdog: BUG: soft lockup - CPU#2 stuck for 22s! [rpc.nfsd:25666]\n", "kernel-lockup"},
+		"an idle CPU that was stuck, once":                              {"kernel:NMI watchdog: BUG: soft lockup - CPU#2 stuck for 22s! [swapper/2:0]\n", ""},
+		"a CPU that was stuck, behind a prompt":                         {"[root@node2 ~]# [12032.818764] NMI watchdog: BUG: soft lockup - CPU#6 stuck for 22s! [kubelet:1663]\n", "kernel-lockup"},
+		"a container that SIGKILL does not end, beside another zone":    {kill + "Nov 30 14:54:12 w1 dockerd[1359]: time=\"2021-11-30T14:54:12.1+03:00\" level=info msg=\"x\"\n", "container-stop-failing"},
+		"a container that SIGKILL did not end at once":                  {kill + "Nov 30 15:54:12 w1 dockerd[1359]: time=\"2021-11-30T15:54:12.1+03:00\" level=info msg=\"x\"\n", ""},
+		"a pod that cannot be killed, by an old kubelet":                {"E0718 11:18:34.937419   18423 pod_workers.go:182] Error syncing pod " + uid + ", skipping: error killing pod: failed to \"KillContainer\" for \"db\" with KillContainerError: \"rpc error: code = 4 desc = context deadline exceeded\"\nE0718 11:18:36.937419   18423 glusterfs.go:145] glusterfs: failed to get endpoints\n", "pod-terminating-stuck"},
 		"a unit that has ended":                                         {"# systemctl status kubelet\n  Process: 25419 ExecStart=/usr/bin/kubelet $KUBELET_ARGS (code=exited, status=1/FAILURE)\n Main PID: 25419 (code=exited, status=1/FAILURE)\n", "kubelet-not-running"},
 		"a unit that has ended and runs again":                          {"# systemctl status kubelet\n   Active: active (running)\n  Process: 25419 ExecStart=/usr/bin/kubelet $KUBELET_ARGS (code=exited, status=1/FAILURE)\n", ""},
 		"a unit that has been stopped":                                  {"# systemctl status kubelet\n  Process: 25419 ExecStart=/usr/bin/kubelet $KUBELET_ARGS (code=exited, status=0/SUCCESS)\n Main PID: 25419 (code=exited, status=0/SUCCESS)\n", ""},

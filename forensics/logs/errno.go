@@ -8,8 +8,14 @@ func grpcCode(text string) string {
 	if len(c) > 20 {
 		return ""
 	}
+	if name, ok := grpcNames[c]; ok {
+		return name
+	}
 	return c
 }
+
+// grpcNames are what gRPC calls the codes that programs wrote as numbers until 2017 (google.golang.org/grpc/codes).
+var grpcNames = map[string]string{"1": "Canceled", "2": "Unknown", "4": "DeadlineExceeded", "5": "NotFound", "6": "AlreadyExists", "8": "ResourceExhausted", "10": "Aborted", "13": "Internal", "14": "Unavailable"}
 
 // exitStatus is "exit status N" where a child's is told; "" if none.
 func exitStatus(text string) string {

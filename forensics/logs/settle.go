@@ -46,6 +46,9 @@ func (p *lineParser) mentioned(text []byte) (at time.Time, zone *time.Location) 
 	if at, found, ok := p.retryTime(text); ok {
 		return at, found
 	}
+	if at, found := twiceTimed(text); found != nil {
+		return at, found
+	}
 	if at := p.firstDated(text); !at.IsZero() {
 		return at, nil
 	}
@@ -61,6 +64,27 @@ func (p *lineParser) mentioned(text []byte) (at time.Time, zone *time.Location) 
 		text = text[i+1:]
 	}
 	return lastPasted(whole), nil
+}
+
+// timedTwice is a line of syslog, whose time is local, of a runtime, which writes the same time with its zone.
+var timedTwice = pattern.New(`(?m)^([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) [^\n]{0,200}? time="(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?([+-]\d\d:\d\d)"`)
+
+// twiceTimed is the time of the first such line at the beginning of a log, and its zone; nil where the two times do not agree.
+func twiceTimed(text []byte) (time.Time, *time.Location) {
+	m := timedTwice.FindStringSubmatch(string(clipBytes(text, maxPasted)))
+	if m == nil {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, m[2]+m[3])
+	if err != nil {
+		return time.Time{}, nil
+	}
+	local, err := time.Parse("2006 Jan _2 15:04:05", at.Format("2006 ")+m[1])
+	_, offset := at.Zone()
+	if d := local.Sub(at.Add(time.Duration(offset) * time.Second).UTC()); err != nil || d < -2*time.Second || d > 2*time.Second {
+		return time.Time{}, nil
+	}
+	return at, time.FixedZone("UTC"+m[3], offset)
 }
 
 // pastedTimes are those that kubectl describe and dmesg -T write, which people paste beside a log.

@@ -26,6 +26,8 @@ func TestSettle(t *testing.T) {
 		{"near miss: a time that the line's clock contradicts", plain + retry("2021-03-01 16:25:21 +0800 CST"), "2026-07-28T16:20:00Z", "the year is inferred: the lines have none", nil},
 		{"near miss: no time at all", plain + retry("later"), "2026-07-28T16:20:00Z", "the year is inferred: the lines have none", nil},
 		{"the year of lines of containerd", "Jul 28 16:20:00 node-1 kubelet[2588]: " + plain + `Jul 28 16:24:00 node-1 containerd[700]: time="2021-07-28T16:24:00.1Z" level=info msg="x"` + "\n", "2021-07-28T16:20:00Z", "year is inferred from times in the messages", nil},
+		{"the zone of lines of containerd", "Jul 28 16:20:00 node-1 kubelet[2588]: " + plain + `Jul 28 16:24:00 node-1 containerd[700]: time="2021-07-28T16:24:00.1+03:00" level=info msg="x"` + "\n", "2021-07-28T13:20:00Z", "UTC+03:00 is assumed", nil},
+		{"near miss: lines of containerd that another time contradicts", "Jul 28 16:20:00 node-1 kubelet[2588]: " + plain + `Jul 28 16:24:00 node-1 containerd[700]: time="2021-07-28T16:20:00.1+03:00" level=info msg="x"` + "\n", "2021-07-28T16:20:00Z", "year is inferred from times in the messages", nil},
 		{"a log of this year", strings.ReplaceAll(plain, "0728", "1120"), "2026-11-20T16:20:00Z", "the year is inferred: the lines have none", nil},
 	}
 	for _, test := range tests {

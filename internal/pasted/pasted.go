@@ -181,6 +181,8 @@ func isInline(rest string) bool {
 var (
 	// address is what talosctl, pdsh and others put before each line of a node, container what kubectl logs --prefix does.
 	address = pattern.New(`^[> \t]*(?:\d{1,3}(?:\.\d{1,3}){3}: |\[pod/[^\] ]+\] )`)
+	// console is a prompt behind which the kernel has written to the console.
+	console = pattern.New(`^\[?[\w.-]+@[\w.-]+[^#$]{0,60}[#$] (?:\[ *\d+\.\d{6}\] )`)
 	// compose is what docker-compose puts before an error of dockerd.
 	compose      = pattern.New(`^[> \t]*ERROR: for \S+ +(?:(?i:driver) "?\w+"? failed to remove |(?i:unable) to remove |(?i:cannot) (?:kill|stop|remove|restart) )`)
 	host         = pattern.New(`^[> \t]*(?:[\w.-]+(?:\[\d+\])?: |\d\d:\d\d:\d\d [\w.-]+ +)`)
@@ -200,6 +202,10 @@ func unprefix(lines []string) (changed bool) {
 	for i, line := range lines {
 		if rest, ok := strings.CutPrefix(line, program); ok && program != "" {
 			lines[i], changed = rest, true
+			continue
+		}
+		if at := console.FindStringIndex(line); at != nil {
+			lines[i], changed = line[strings.LastIndexByte(line[:at[1]], '['):], true
 			continue
 		}
 		if compose.MatchString(line) {
