@@ -60,10 +60,23 @@ func (j *judgement) judge(ctx context.Context, e *Evidence, checks []Check) {
 		a.Outcomes = append(a.Outcomes, outcome)
 		j.put(a, false)
 	}
+	raiseLone(a.Findings)
 	a = a.sorted()
 	a.Diagnoses = diagnose(model, a.Findings)
 	identify(model, a.Findings, a.Diagnoses, checks)
 	j.put(a, true)
+}
+
+// raiseLone makes warnings of what is told once or twice in a text, where nothing worse is found in it: see [Finding].
+func raiseLone(list []Finding) {
+	if slices.ContainsFunc(list, func(f Finding) bool { return f.Severity.Rank() > Info.Rank() }) {
+		return
+	}
+	for i := range list {
+		if f := &list[i]; f.Lone {
+			f.Severity, f.Confidence, f.ConfidenceWhy = Warning, Possible, "only a few lines were given, which do not show whether it is repeated"
+		}
+	}
 }
 
 func (j *judgement) put(a Analysis, whole bool) {

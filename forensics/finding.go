@@ -104,6 +104,9 @@ type Finding struct {
 	Remedies      []Remedy   `json:"remedies"`
 	// Pods are the UIDs of affected pods.
 	Pods []string `json:"pods"`
+	// Lone says that it would be a warning if it were told more often, and that the only evidence is a text that somebody has pasted. If nothing
+	// worse is found in that, it is what they show, and becomes a possible warning. It is not stored.
+	Lone bool `json:"-"`
 }
 
 // About lists all things that a finding is about, Subject first.

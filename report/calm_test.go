@@ -1,10 +1,12 @@
 package report
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
 // TestADumpThatIsNoWholeOneIsNotClean: what is missing in a dump may be what hangs.
@@ -42,5 +44,21 @@ func TestADumpThatIsNoWholeOneIsNotClean(t *testing.T) {
 				t.Errorf("%s: %s", got.Mark.Word, got.Title)
 			}
 		})
+	}
+}
+
+// TestErrorsThatAreNotRecognized: a text whose errors nobody knows is not called clean. A node always logs some.
+func TestErrorsThatAreNotRecognized(t *testing.T) {
+	story := &logs.Story{UnrecognizedErrors: []logs.UnrecognizedError{{Origin: "kubelet", Source: "a.go:7", Count: 3, Quote: logs.Quote{File: "log", Line: 4, Text: "E1120 odd \x1b[31m"}}}}
+	r := Report{Outcomes: []forensics.Outcome{{Check: "kubelet-restarting", Status: forensics.OutcomeClean}}, Evidence: forensics.Evidence{Logs: story}}
+	if got := newCalm(r); got.Mark.Word != "incomplete" || !strings.Contains(string(got.Text), "3 lines: E1120 odd") || strings.Contains(string(got.Text), "\x1b") {
+		t.Errorf("of a text: %+v", got)
+	}
+	if v := newLogsView(r, newPlaces()); len(v.Errors) != 1 || v.Errors[0].Source != "a.go:7" {
+		t.Errorf("the page lists %+v", v.Errors)
+	}
+	r.Evidence.Collector.PID = 7
+	if got := newCalm(r); got.Mark.Word != "clean" {
+		t.Errorf("of a node: %+v", got)
 	}
 }

@@ -50,9 +50,8 @@ func TestWorkGrowsLinearly(t *testing.T) {
 }
 
 // TestDisksAreNotMultiplied counts the bytes that are allocated, which are the same on every machine: what is made anew for
-// each disk of all thresholds, events or pods is sixteen times as much with four times as many.
+// each disk of all thresholds, events or pods is sixteen times as much with four times as many. Other tests beside it would count, too.
 func TestDisksAreNotMultiplied(t *testing.T) {
-	t.Parallel()
 	const small, times = 500, 4
 	for _, name := range []string{"disks", "disks with a threshold each", "full disks"} {
 		i := slices.IndexFunc(testnode.Kinds(), func(k testnode.Kind) bool { return k.Name == name })

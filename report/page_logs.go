@@ -23,6 +23,7 @@ type logsView struct {
 	Events     []eventRow
 	Total, Cut int // events
 	OpsCut     int
+	Errors     []errorRow // that are not recognized
 	Dropped    []fact
 }
 
@@ -71,6 +72,12 @@ type eventRow struct {
 	Quotes      []quoteView
 }
 
+type errorRow struct {
+	Origin, Source shown
+	Count          int64
+	Quote          quoteView
+}
+
 type quoteView struct {
 	Place shown
 	Text  shown
@@ -106,6 +113,12 @@ func newLogsView(r Report, places *places) *logsView {
 		v.Operations = append(v.Operations, row)
 	}
 	v.addEvents(s, now, places)
+	for _, e := range s.UnrecognizedErrors {
+		row := errorRow{cell(e.Origin, 60), cell(e.Source, maxCell), e.Count, newQuotes([]logs.Quote{e.Quote}, 1)[0]}
+		if room.fits(row, 300) {
+			v.Errors = append(v.Errors, row)
+		}
+	}
 	for _, kind := range slices.Sorted(keysOf(s.Dropped)) {
 		v.Dropped = append(v.Dropped, fact{cell(logs.Words(kind), maxCell), shown(grouped(s.Dropped[kind]))})
 	}

@@ -56,6 +56,7 @@ func WriteLogs(out io.Writer, story *logs.Story, width int) error {
 	noise := func(e logs.Event) bool { return e.Kind.Severity() == logs.SeverityNoise }
 	w.events("Events, ordered by their first message", story.Events, func(e logs.Event) bool { return !noise(e) })
 	w.events("Known harmless log messages", story.Events, noise)
+	w.errors(story.UnrecognizedErrors)
 	w.dropped(story.Dropped)
 	if len(story.Events) == 0 {
 		fmt.Fprintf(w, "\nNo known log message was found.\n")

@@ -112,6 +112,18 @@ func (w storyWriter) quote(q logs.Quote) {
 	fmt.Fprintf(w, "          %s\n", fit(where+": "+lineText(strings.TrimSpace(q.Text)), max(w.width-10, 40)))
 }
 
+// errors lists errors that are not recognized.
+func (w storyWriter) errors(list []logs.UnrecognizedError) {
+	if len(list) == 0 {
+		return
+	}
+	w.section("Errors that are not recognized, the most frequent first")
+	for _, e := range list {
+		fmt.Fprintf(w, "%8d  %s\n", e.Count, cellText(strings.TrimSpace(e.Origin+" "+e.Source)))
+		w.quote(e.Quote)
+	}
+}
+
 func (w storyWriter) dropped(dropped map[logs.Kind]int64) {
 	if len(dropped) == 0 {
 		return

@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 )
 
@@ -54,6 +55,12 @@ func newCalm(r Report) calm {
 			shown(fmt.Sprintf("No problem found, but of %s only requests to it were judged", cell(onlyOthers(r), 40))),
 			"Most checks are about the kubelet. This report does not say that the program is healthy.",
 		}
+	case r.Evidence.Collector.PID == 0 && hasUnrecognizedErrors(r): // every healthy node logs some
+		return calm{
+			mark{toneWarn, "incomplete"},
+			"No known problem found, but the logs have errors that are not recognized",
+			shown(fmt.Sprintf("Most frequent: %s. This report does not say that the node is healthy.", unrecognizedError(r.Evidence.Logs.UnrecognizedErrors[0]))),
+		}
 	case missing > clean:
 		return calm{mark{toneWarn, "incomplete"}, "No problem found, but most checks could not be made", shown(fmt.Sprintf(
 			"Only %s of %d could be made. This report does not say that the node is healthy.", made, all))}
@@ -68,6 +75,18 @@ func newCalm(r Report) calm {
 func unanswered(r Report) bool {
 	return slices.ContainsFunc(r.MountHealth, func(h mounts.Health) bool { return h.Status == mounts.StatusUnanswered })
 }
+
+func hasUnrecognizedErrors(r Report) bool {
+	return r.Evidence.Logs != nil && len(r.Evidence.Logs.UnrecognizedErrors) > 0
+}
+
+// unrecognizedError is an error in a sentence.
+func unrecognizedError(e logs.UnrecognizedError) string {
+	return fmt.Sprintf("%s: %s", count(int(e.Count), "line"), strings.TrimRight(string(cell(e.Quote.Text, maxUnrecognizedText)), " ."))
+}
+
+// maxUnrecognizedText is how much of a line is quoted in a sentence.
+const maxUnrecognizedText = 300
 
 // hasFragment says whether a dump of the kubelet, or one from a file, is a part of what its program would have written: it is cut, or lacks the
 // main goroutine, which lives as long as its program.

@@ -55,6 +55,7 @@ missing file of the image looks the same: the error tells.`,
 					f = i.Finding(p, name+" "+k.now, name+" "+k.then)
 				}
 				if k.kind == "container-name-reserved" {
+					f.Lone = f.Lone && !stillCreating(i) && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return strings.Contains(e.Reason, "not yet finished") })
 					f.Detail = findings.Sentences(f.Detail, "The name is reserved: an earlier creation of the container or sandbox has not returned. The runtime still works on it or waits for a disk.")
 				}
 				incident.ByRuntime(p, &f)

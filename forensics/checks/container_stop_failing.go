@@ -62,6 +62,7 @@ system that is busy is enough. Pods that are stuck in Terminating are left to po
 			}
 			name := thingTitle(p, i)
 			f := i.Finding(p, name+" cannot be stopped or removed", name+" could not be stopped or removed")
+			f.Lone = f.Lone && !strings.Contains(i.Reason(), "executable file not found") // which its image lacks
 			incident.ByRuntime(p, &f)
 			byHungTask(p, &f, i)
 			byBlockedThread(p, &f, i)

@@ -40,7 +40,7 @@ images are smaller than the space to be freed.`,
 	Run: func(p *forensics.Pass) {
 		logview.SawKubelet(p)
 		var list []logs.Event
-		for _, e := range logview.Events(p, logs.KindImageGCFailed, logs.KindContainerGCFailed, logs.KindImageFSCapacity) {
+		for _, e := range logview.Events(p, logs.KindImageGCFailed, logs.KindContainerGCFailed, "image-fs-capacity-zero") {
 			last := logview.Last([]logs.Event{e})
 			if logview.AfterStart(p, last) && (e.Code != "once" || e.Count > 1) && logview.Within(last, logview.KubeletEnd(p), 2*imageGCPeriod) {
 				list = append(list, e)

@@ -88,6 +88,7 @@ func reportDeadMounts(p *forensics.Pass, cause logs.Cause, now, then string) {
 			name = "Volume " + logview.VolumeLabel(e.Subject)
 		}
 		f := i.Finding(p, name+" "+now, name+" "+then)
+		f.Lone = false // a program can have had the file open since before it was removed
 		f.Effect = "access to " + lower(name) + " fails"
 		if cause == "disconnected" && p.Evidence.Collector.PID == 0 { // on a node, a pod chooses the names of its processes
 			f.Because = killedServers(p, i)

@@ -3,6 +3,7 @@ package checks
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -42,7 +43,7 @@ kubelet it is normal and left out; while the node is being shut down, for half a
 			f := i.Finding(p, name+" has been NotReady", name+" was NotReady")
 			because(p, &f, i.Events[len(i.Events)-1])
 			switch {
-			case shutsDown(p, i):
+			case shutsDown(p, i), justStarted(p, i):
 				f.Severity = forensics.Info
 			case i.Grave():
 				f.Detail = findings.Sentences(f.Detail, "The log shows no later NodeReady; a kubelet below -v 2 does not log that.")
@@ -57,6 +58,12 @@ kubelet it is normal and left out; while the node is being shut down, for half a
 func shutsDown(p *forensics.Pass, i incident.Incident) bool {
 	const soon = 30 * 60 // seconds; hung units take as long
 	return i.Events[len(i.Events)-1].Reason == "node is shutting down" && logview.Between(i.First, logview.KubeletEnd(p)) < soon
+}
+
+// justStarted says whether a node is NotReady because its kubelet has asked the runtime for nothing yet, which the first answer ends.
+func justStarted(p *forensics.Pass, i incident.Incident) bool {
+	const threshold = 3 * 60 // seconds, after which PLEG is unhealthy
+	return strings.Contains(i.Events[len(i.Events)-1].Reason, "pleg has yet to be successful") && logview.Between(i.First, logview.KubeletEnd(p)) < threshold
 }
 
 // nodeOf is the node of a message; the one whose log it is where it names none.

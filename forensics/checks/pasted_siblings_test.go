@@ -46,6 +46,12 @@ func TestSiblingsOfPasted(t *testing.T) {
 		return "Apr 14 15:00:47 w1 crio[6707]: time=\"2025-04-14T15:00:47.820811741Z\" level=info msg=\"Creation of container " + name + " not yet finished. Currently at stage " + stage + ". Waiting up to 5m59.997059992s for it to finish\" id=56 name=/runtime.v1.RuntimeService/CreateContainer\n" +
 			"Apr 14 15:02:48 w1 crio[6707]: time=\"2025-04-14T15:02:48.557283381Z\" level=info msg=\"Checking image status: registry.k8s.io/pause:3.9\" id=30 name=/runtime.v1.ImageService/ImageStatus\n"
 	}
+	routine := strings.Repeat("time=\"2026-11-20T10:09:40Z\" level=info msg=\"ImageUpdate event name:\\\"registry.k8s.io/pause:3.9\\\"\"\n", 24)
+	const unstopped = "time=\"2026-11-20T10:10:41Z\" level=error msg=\"StopPodSandbox for \\\"ce466571b75b\\\" failed\" error=\"rpc error: code = Unknown desc = failed to stop container: context canceled\"\n"
+	notYet := func(at string) string {
+		return "I1120 " + at + ".330118    1840 setters.go:549] \"Node became not ready\" node=\"sno2\" condition={Type:Ready Status:False Reason:KubeletNotReady Message:[container runtime status check may not have completed yet, PLEG is not healthy: pleg has yet to be successful]}\n"
+	}
+	const oldPLEG = "E1120 10:12:55.118066    7021 generic.go:193] GenericPLEG: Unable to retrieve pods: operation timeout: context deadline exceeded\n"
 	prose := strings.Repeat("This is what I know of the node and of what I have done so far.\n\n", 12)
 	const cgroup = "Aug 31 05:03:23 w1 kubelet[4540]: I0831 05:03:23.117919    4540 pod_container_manager_linux.go:194] \"Failed to delete cgroup paths\" cgroupName=[kubepods burstable pod" + uid + "] " +
 		"err=\"unable to destroy cgroup paths for cgroup [kubepods burstable pod" + uid + "] : remove /sys/fs/cgroup/kubepods.slice/kubepods-burstable.slice/x.slice: device or resource busy\"\n"
@@ -87,7 +93,7 @@ func TestSiblingsOfPasted(t *testing.T) {
 		"an event that a list item quotes":                    {"- `MountVolume.MountDevice failed for volume \"pvc-1\" : kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: driver name ebs.csi.aws.com not found in the list of registered CSI drivers` (x18 over 24m)\n", "csi-driver-missing"},
 		"such an event in a sentence":                         {"- `MountVolume.MountDevice failed for volume \"pvc-1\" : driver name ebs.csi.aws.com not found in the list of registered CSI drivers` (x18 over 24m in the other cluster) is what they had\n", ""},
 		"a mount of another namespace, by bare prompts":       {busyLayer + "# grep b2b9617 /proc/mounts\n# grep -l b2b9617 /proc/*/mountinfo\n/proc/118860/mountinfo\n# uptime\n", "mount-leaked-namespace"},
-		"a mount that the host has, too":                      {busyLayer + "# grep b2b9617 /proc/mounts\noverlay /data/docker/overlay/b2b961718b23/merged overlay rw 0 0\n# grep -l b2b9617 /proc/*/mountinfo\n/proc/118860/mountinfo\n# uptime\n", ""},
+		"a mount that the host has, too":                      {busyLayer + "# grep b2b9617 /proc/mounts\noverlay /data/docker/overlay/b2b961718b23/merged overlay rw 0 0\n# grep -l b2b9617 /proc/*/mountinfo\n/proc/118860/mountinfo\n# uptime\n", "container-stop-failing"},
 		"a process that cannot exit":                          {threadsOf("Zsl", "Dsl  rwsem_down_write_slowpath"), "process-unkillable"},
 		"a process of which the first thread works":           {threadsOf("Ssl", "Dsl  rwsem_down_write_slowpath"), ""},
 		"a process of which another thread sleeps":            {threadsOf("Zsl", "Ssl  futex_wait_queue"), ""},
@@ -206,6 +212,11 @@ func TestSiblingsOfPasted(t *testing.T) {
 		"a unit that has been stopped":                                  {"# systemctl status kubelet\n  Process: 25419 ExecStart=/usr/bin/kubelet $KUBELET_ARGS (code=exited, status=0/SUCCESS)\n Main PID: 25419 (code=exited, status=0/SUCCESS)\n", ""},
 		"another unit that has ended":                                   {"# systemctl status sshd\n  Process: 25419 ExecStart=/usr/sbin/sshd -D (code=exited, status=1/FAILURE)\n Main PID: 25419 (code=exited, status=1/FAILURE)\n", ""},
 		"a line of another program's klog without its header":           {"server.go:1354] accept: too many open files\n", ""},
+		"the only failure of a longer text, at its end":                 {routine + unstopped, "container-stop-failing"},
+		"one that is followed by other lines":                           {unstopped + strings.ReplaceAll(routine, "10:09:40", "10:11:40"), ""},
+		"a kubelet that has just started":                               {notYet("10:02:10"), ""},
+		"one that has started minutes before":                           {notYet("10:02:10") + "I1120 10:06:10.330118    1840 kubelet.go:2343] \"SyncLoop (housekeeping)\"\n", "node-not-ready"},
+		"a daemon that does not answer a kubelet of 1.4":                {oldPLEG, "runtime-unresponsive"},
 		"a program that the image does not have":                        {hook + "exec: \"foo\": executable file not found in $PATH: unknown\n", ""},
 	} {
 		if root := pastedRoot(t, tt.text); root != tt.want {

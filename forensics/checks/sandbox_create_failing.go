@@ -58,8 +58,10 @@ information until a pod waits for it or the node is NotReady. A runtime that doe
 					i.Last = logview.Latest(i.Last, logview.Last(reservedSandboxes(p)))
 				}
 				i.Expect(p, logview.FewFailures)
-				i.Minor = i.Minor || k.kind == "network-not-ready" && !networkMissed(p)
+				starts := k.kind == "network-not-ready" && !networkMissed(p)
+				i.Minor = i.Minor || starts
 				f := i.Finding(p, k.now, k.then)
+				f.Lone = f.Lone && !starts
 				if n := len(f.Pods); n > 0 {
 					f.Detail = findings.Sentences(f.Detail, findings.Are(n, "pod")+" affected.")
 				}

@@ -184,7 +184,7 @@ func (e Event) Cause() Cause {
 		if says("Pressure") {
 			return CausePressure
 		}
-	case KindImageGCFailed, KindContainerGCFailed, KindImageFSCapacity:
+	case KindImageGCFailed, KindContainerGCFailed, kindImageFSCapacity:
 		switch {
 		case says("eligible to free", "required amount of images"):
 			return CauseNothingToFree

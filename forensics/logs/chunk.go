@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bytes"
+	"strings"
 	"unsafe"
 )
 
@@ -55,6 +56,7 @@ type scanner struct {
 	at, counted int
 	line        int64
 	sampled     int
+	errors      int // up to where a small chunk was searched for errors
 }
 
 // scan finds the lines that hold a word and makes entries of them, with some of the lines between.
@@ -224,9 +226,24 @@ func (s *scanner) every() int {
 // between looks at the lines at which that distance ends, up to one.
 func (s *scanner) between(to, until int) {
 	for ; s.sampled < to; s.sampled += s.every() {
+		s.errorsUpTo(s.sampled, until)
 		if s.sampled >= s.at && s.lineEnd(s.sampled) < to {
 			s.sample(s.lineEnd(s.sampled), until)
 		}
+	}
+	s.errorsUpTo(to, until)
+}
+
+// errorsUpTo looks at all errors that begin before an offset, in a small chunk: what is not known of it is said, too.
+func (s *scanner) errorsUpTo(to, until int) {
+	if len(s.text) > smallChunk {
+		return
+	}
+	for at := max(s.errors, s.at); at < to; at = s.lineEnd(at) {
+		if k := s.peekAt(at); isKlogHead(k.text) && (k.text[0] == 'E' || k.text[0] == 'F') || strings.Contains(k.text, "level=error") || strings.Contains(k.text, "level=fatal") {
+			s.sample(at, until)
+		}
+		s.errors = s.lineEnd(at)
 	}
 }
 

@@ -103,6 +103,9 @@ func classify(e *entry) (occurrence, bool) {
 	o := occurrence{Time: e.Time, Entry: e}
 	r, ok := book.find(e, &o)
 	if !ok {
+		r, ok = book.findQuoted(e, &o)
+	}
+	if !ok {
 		return occurrence{}, false
 	}
 	if e.Bare && e.Origin == "" && !r.runtime {

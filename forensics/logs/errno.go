@@ -1,6 +1,10 @@
 package logs
 
-import "github.com/nodeforensics/nodeforensics/internal/errno"
+import (
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/errno"
+)
 
 // grpcCode is the X of "rpc error: code = X desc = …"; "" if there is none.
 func grpcCode(text string) string {
@@ -30,6 +34,9 @@ func exitStatus(text string) string {
 func code(text string) string {
 	if c := grpcCode(text); c != "" {
 		return c
+	}
+	if strings.Contains(text, "operation timeout: context deadline exceeded") { // the kubelet's own client of docker, to 1.5
+		return "DeadlineExceeded"
 	}
 	return osCode(text)
 }

@@ -37,6 +37,7 @@ type folder struct {
 	deletions  deletions
 	operations operations
 	lastOOM    occurrence
+	errors     unrecognized
 	// reports are the events of the API.
 	reports []report
 	// kubelet says that a line of a kubelet was seen, latest is the time of the latest line of one.
@@ -106,8 +107,9 @@ func (f *folder) add(file string, o occurrence) {
 	f.deletions.add(file, o, f.drop)
 }
 
-// seen tells of lines that were not selected: that a writer said something else at that time.
-func (f *folder) seen(e *entry) {
+// seen tells of lines that are not known: that a writer said something else at that time, which may be an error.
+func (f *folder) seen(file string, e *entry) {
+	f.errors.add(file, e)
 	if e.API != nil || ofSidecar(e) {
 		return
 	}
@@ -316,7 +318,7 @@ func (f *folder) story(files []File) Story {
 	}
 	s := Story{
 		Files: files, Events: make([]Event, 0, len(f.order)), Lives: f.lives.list(), Orphans: f.orphans.result(),
-		Operations: f.operations.list(), Deletions: []Deletion{},
+		Operations: f.operations.list(), Deletions: []Deletion{}, UnrecognizedErrors: f.errors.list(),
 	}
 	if s.Files == nil {
 		s.Files = []File{}

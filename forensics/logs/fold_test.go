@@ -22,7 +22,7 @@ func foldInto(f *folder, file, origin string, lines ...string) {
 		if o, ok := classify(e); ok {
 			f.add(file, o)
 		} else {
-			f.seen(e)
+			f.seen("kubelet.log", e)
 		}
 	}
 }

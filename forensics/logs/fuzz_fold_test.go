@@ -25,7 +25,7 @@ func FuzzFold(f *testing.F) {
 					}
 					folder.add("f", o)
 				} else {
-					folder.seen(&e)
+					folder.seen("log", &e)
 				}
 			}
 		}

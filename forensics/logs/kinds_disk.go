@@ -14,8 +14,8 @@ const (
 	KindImageGCFailed Kind = "image-gc-failed"
 	// KindContainerGCFailed: `"Container garbage collection failed"`. Reason, Code.
 	KindContainerGCFailed Kind = "container-gc-failed"
-	// KindImageFSCapacity: `invalid capacity 0 on image filesystem`.
-	KindImageFSCapacity Kind = "image-fs-capacity-zero"
+	// kindImageFSCapacity: `invalid capacity 0 on image filesystem`.
+	kindImageFSCapacity Kind = "image-fs-capacity-zero"
 	// KindEvictionReclaiming: `"Eviction manager: attempting to reclaim"`. Reason is the resource; Code is "condition" where the event of a
 	// node says it, which lasts until another one ends it.
 	KindEvictionReclaiming Kind = "eviction-reclaiming"
@@ -84,7 +84,7 @@ var diskMessages = []message{
 		rules: []rule{{start: "Container garbage collection failed"}, {event: "ContainerGCFailed"}},
 	},
 	{
-		kind: KindImageFSCapacity, lane: LaneDisk, words: "image file system could not be measured",
+		kind: kindImageFSCapacity, lane: LaneDisk, words: "image file system could not be measured",
 		rules: []rule{{start: "invalid capacity 0 on image filesystem"}, {event: "InvalidDiskCapacity", fill: eventOfCapacity}},
 	},
 	{

@@ -113,6 +113,7 @@ var limitMessages = []message{
 		kind: kindProcessLimit, lane: LaneSyncLoop, words: "limit of processes, threads or open files is reached", deep: true,
 		rules: []rule{
 			{has: "too many open files", fill: openFiles},
+			{has: "fork/exec /", err: "resource temporarily unavailable", prose: true, fill: trouble},
 			{has: "fork/exec", err: "resource temporarily unavailable", fill: trouble},
 			{has: "fork: retry: ", err: "esource temporarily unavailable", fill: trouble}, // a shell
 			{has: "OCI runtime ", err: "esource temporarily unavailable", find: []string{"emporarily unavailable"}, fill: trouble},

@@ -141,6 +141,9 @@ func (p *lineParser) parse(lines ...string) (entry, shape) {
 // quoted reads a line without prefix: what somebody has quoted of a message, with the source file or without it.
 func (e *entry) quoted(text string, rest []string) {
 	e.Bare = true
+	if title := strings.TrimLeft(text, "#"); strings.HasPrefix(title, " ") && len(title) > 2 && title[1] >= 'A' && title[1] <= 'Z' { // of an issue that is about a message
+		text = title[1:]
+	}
 	text = strings.TrimPrefix(text, "(combined from similar events): ")
 	if inner, ok := strings.CutPrefix(text, `Error: "`); ok { // the end of "Operation for … failed. … Error: "…""
 		text = strings.TrimSuffix(strings.ReplaceAll(inner, `\"`, `"`), `"`)
@@ -229,7 +232,7 @@ func program(tag string) string {
 	}
 	tag = strings.TrimSuffix(tag[strings.LastIndexByte(tag, '/')+1:], ".service")
 	switch tag {
-	case "k3s", "k3s-agent", "k3s-server", "rke2", "rke2-agent", "rke2-server", "kubelite", "hyperkube", "k0s", "k0sworker", "k0scontroller",
+	case "k3s", "k3s-agent", "k3s-server", "rke2", "rke2-agent", "rke2-server", "kubelite", "hyperkube", "k0s", "k0sworker", "k0scontroller", "kubesolo",
 		"kubenswrapper",                        // which OpenShift starts the kubelet with
 		"origin-node", "atomic-openshift-node": // and did up to 3.11
 		return "kubelet"

@@ -263,6 +263,11 @@ func (p *lineParser) stamped(e *entry, s *shape, text string, t time.Time, end i
 		s.push(layerDmesg)
 		return rest, true
 	}
+	if withoutPriority(rest) {
+		if inner, ok := p.rfc5424(e, s, text); ok {
+			return strings.TrimLeft(inner, " "), true
+		}
+	}
 	if _, after, ok := strings.Cut(rest, " "); ok {
 		if _, _, _, ok := tag(after); ok && !isKlogHead(rest) {
 			return p.tagged(e, s, " "+rest)
@@ -270,6 +275,16 @@ func (p *lineParser) stamped(e *entry, s *shape, text string, t time.Time, end i
 	}
 	s.push(layerStamped)
 	return rest, true
+}
+
+// withoutPriority says whether what follows a time is "HOST APP PROCID - STRUCTURED-DATA", as in files of RFC 5424.
+func withoutPriority(text string) bool {
+	words := strings.SplitN(text, " ", 6)
+	if len(words) < 6 || words[3] != "-" || words[4] != "-" && !strings.HasPrefix(words[4], "[") {
+		return false
+	}
+	_, n := leadingDigits(words[2])
+	return words[2] == "-" || n > 0 && n == len(words[2])
 }
 
 // kmsg reads a record of /dev/kmsg: "level,sequence,microseconds,flags;message" (Documentation/ABI/testing/dev-kmsg).

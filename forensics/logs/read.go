@@ -107,7 +107,7 @@ func Read(ctx context.Context, sources []Source, opt Options) Story {
 		if f.known {
 			folder.add(path, f.occurrence)
 		} else {
-			folder.seen(f.entry)
+			folder.seen(path, f.entry)
 		}
 	})
 	defer r.close()

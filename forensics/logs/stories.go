@@ -422,7 +422,7 @@ func (t *teller) tell(path string, f *found) {
 	if f.known {
 		s.add(path, f.occurrence)
 	} else {
-		s.seen(e)
+		s.seen(path, e)
 	}
 }
 

@@ -45,6 +45,9 @@ type Story struct {
 	Events []Event `json:"events"`
 	// Orphans is the sum of the messages about orphaned pods; absent where there is none.
 	Orphans *Orphans `json:"orphans,omitempty"`
+	// UnrecognizedErrors are the errors of the kubelet and the container runtime of which nothing is known but that they were logged, the most
+	// frequent first, at most 16.
+	UnrecognizedErrors []UnrecognizedError `json:"unrecognized_errors,omitempty"`
 	// Dropped counts the occurrences that exceed the bounds, by kind; "pod-teardown" also counts whole deletions, "kubelet-version" whole
 	// runs.
 	Dropped map[Kind]int64 `json:"dropped,omitempty"`

@@ -185,6 +185,7 @@ func (i Incident) Finding(p *forensics.Pass, now, then string) forensics.Finding
 	if i.lone {
 		f.Confidence, f.ConfidenceWhy = forensics.Possible, FewLines
 	}
+	f.Lone = i.Current && i.Minor && !i.ofKernel() && logview.LastWritten(p, i.Last)
 	reason := i.Reason()
 	if i.Grave() {
 		f.Severity = forensics.Warning

@@ -257,6 +257,11 @@ func Written(p *forensics.Pass) bool {
 	return all > 0 && all <= mostWritten
 }
 
+// LastWritten is Picked of a text that may be longer: whether a message of that time is at its end.
+func LastWritten(p *forensics.Pass, last *time.Time) bool {
+	return Written(p) && Within(last, Story(p).Last, Moments)
+}
+
 // StillComes says whether a message was still repeated when the log ended, at the pace at which it had come.
 func StillComes(p *forensics.Pass, e logs.Event) bool {
 	last, pace := Last([]logs.Event{e}), time.Duration(0)

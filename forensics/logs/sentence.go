@@ -1,0 +1,77 @@
+package logs
+
+import (
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
+)
+
+const (
+	minQuotedMessage = 32   // bytes; people put names and single words between quotes, too
+	maxSentence      = 4096 // what is longer has nobody written
+	maxQuotations    = 4
+)
+
+// overBehind is what follows a quoted message in a sentence that says that it means nothing, or that it is over.
+var overBehind = pattern.New(`(?i)^[ ,]*(?:(?:is|are|was|were|has been|have been|can be|could be|may be)(?: \w+)? (?:fixed|solved|resolved|gone|harmless|normal|expected|ignored|misleading|logged|found)|of (?:yesterday|last)|(?:went|goes) away|no longer|disappeared)\b`)
+
+// says is the end of a sentence that goes on with what a program says.
+var says = pattern.New(`(?i)\b(?:with|errors?|messages?|logs?|says?|shows?|prints?|reports?|returns?|gives?|gets?|got|getting|sees?|seeing|fails?|failing|stuck|start(?:s|ed)?)(?: (?:is|like|that|this|at))?(?: [\w.-]+)?:? $`)
+
+// quotedMessages are what a sentence has between quotes or backticks, where it speaks of the present.
+func quotedMessages(e *entry) (list []string) {
+	if !e.Bare || e.Source != "" || e.Origin != "" || len(e.Message) > maxSentence {
+		return nil
+	}
+	text := e.Message
+	for at := 0; at < len(text) && len(list) < maxQuotations; at++ {
+		mark := text[at]
+		if mark != '"' && mark != '`' && mark != '\'' || at == 0 || text[at-1] != ' ' {
+			continue
+		}
+		inner := text[at+1:]
+		end := closingMark(inner, mark)
+		if end < minQuotedMessage {
+			continue
+		}
+		if before := lastSentence(text[:at]); says.MatchString(before) && !past.MatchString(before) && !overBehind.MatchString(inner[end+1:]) {
+			list = append(list, inner[:end])
+		}
+		at += end + 1
+	}
+	return list
+}
+
+// closingMark is where the last mark is that a blank, punctuation or nothing follows; -1 if there is none.
+func closingMark(text string, mark byte) int {
+	for i := len(text) - 1; i >= 0; i-- {
+		if text[i] == mark && (i+1 == len(text) || strings.IndexByte(" .,;:!?)", text[i+1]) >= 0) {
+			return i
+		}
+	}
+	return -1
+}
+
+// lastSentence is what stands behind the last sign that ends a sentence.
+func lastSentence(text string) string {
+	for i := len(text) - 2; i > 0; i-- {
+		if text[i] == ' ' && strings.IndexByte(".!?", text[i-1]) >= 0 {
+			return text[i+1:]
+		}
+	}
+	return text
+}
+
+// findQuoted finds the rule for a message that a sentence quotes, which is the entry's message then.
+func (b *rulebook) findQuoted(e *entry, o *occurrence) (rule, bool) {
+	sentence, fields := e.Message, e.Fields
+	for _, text := range quotedMessages(e) {
+		e.Fields = nil
+		e.message(text, nil)
+		if r, ok := b.find(e, o); ok && !r.prose {
+			return r, true
+		}
+	}
+	e.Message, e.Fields = sentence, fields
+	return rule{}, false
+}
