@@ -3,6 +3,7 @@ package forensics
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
@@ -97,8 +98,9 @@ func goroutinesOf(dumps []Dump) []goroutinePlace {
 			list = append(list, goroutinePlace{dumps[d].Goroutines[i].ID, int32(d), int32(i)})
 		}
 	}
-	slices.SortFunc(list, func(a, b goroutinePlace) int {
-		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.dump, b.dump), cmp.Compare(a.i, b.i))
+	sort.Slice(list, func(i, j int) bool { // one piece of code that all types share
+		a, b := list[i], list[j]
+		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.dump, b.dump), cmp.Compare(a.i, b.i)) < 0
 	})
 	return list
 }

@@ -97,7 +97,9 @@ func inOrder(dumps []forensics.Dump) []forensics.Dump {
 		}
 		return 1
 	}
-	return slices.SortedStableFunc(slices.Values(dumps), func(a, b forensics.Dump) int { return other(a) - other(b) })
+	dumps = slices.Clone(dumps)
+	sorting.Stable(dumps, func(a, b forensics.Dump) int { return other(a) - other(b) })
+	return dumps
 }
 
 func newDumpView(number int, d forensics.Dump, groups []goroutines.Group) dumpView {

@@ -17,7 +17,9 @@ func told(text string) Story {
 // not told. What is known, what is no error and what others log is none.
 func TestUnrecognizedErrors(t *testing.T) {
 	const at = "1120 10:00:00.000000    2588 "
-	widget := func(severity string) string { return severity + at + "widget.go:17] \"Failed to turn the widget\" widget=\"a\"\n" }
+	widget := func(severity string) string {
+		return severity + at + "widget.go:17] \"Failed to turn the widget\" widget=\"a\"\n"
+	}
 	shim := func(n int) string {
 		return fmt.Sprintf("Nov 20 10:00:00 n containerd[7]: time=\"2026-11-20T10:00:00Z\" level=error msg=\"strange thing %d happened\"\n", n)
 	}
@@ -75,9 +77,9 @@ func TestMessageInASentence(t *testing.T) {
 	for sentence, want := range map[string]bool{
 		`I started it again, and it says: "` + message + `".`:                            true,
 		"Then kubectl fails with `" + message + "`, on each node.":                       true,
-		`With the time set back it works, else there is the error '` + message + `'`:      true,
-		`Until yesterday we had the error "` + message + `"`:                              false,
-		`The error "` + message + `" was fixed by renewing it.`:                           false,
+		`With the time set back it works, else there is the error '` + message + `'`:     true,
+		`Until yesterday we had the error "` + message + `"`:                             false,
+		`The error "` + message + `" was fixed by renewing it.`:                          false,
 		`The log says "` + message + `" is expected`:                                     false,
 		`If the log says "` + message + `", renew it.`:                                   false,
 		`"` + message + `": see chapter 4`:                                               false,
@@ -87,7 +89,7 @@ func TestMessageInASentence(t *testing.T) {
 		`it says: "certificate has expired"`:                                             false,
 		`The cluster worked until May. Now kubectl gives "` + message + `" all the time`: true,
 	} {
-		if got := len(told(sentence + "\n").Events) > 0; got != want {
+		if got := len(told(sentence+"\n").Events) > 0; got != want {
 			t.Errorf("%s: %v, want %v", sentence, got, want)
 		}
 	}
@@ -98,11 +100,11 @@ func TestSyslogWithoutPriority(t *testing.T) {
 	p := lineParser{latest: noon}
 	for line, want := range map[string]string{
 		"2024-02-07T03:14:05.118391+00:00 n2 kubelet 22609 - -  E0207 03:14:05.118022   22609 a.go:176] odd": "n2 kubelet 22609 odd",
-		`2024-02-07T03:14:05Z n2 kubelet 22609 - [a@1 b="c d"] E0207 03:14:05.118022   22609 a.go:176] odd`:   "n2 kubelet 22609 odd",
-		"2024-02-07T03:14:05Z n2 kernel - - - NFS: odd":   "n2 kernel 0 NFS: odd",
-		"2024-02-07T03:14:05Z we saw 3 - 4 of these odd":  "  0 we saw 3 - 4 of these odd",
-		"2024-02-07T03:14:05Z n2 kubelet[22609]: E odd":   "n2 kubelet 22609 E odd",
-		"2024-02-07T03:14:05Z one two three - - and more": "  0 one two three - - and more",
+		`2024-02-07T03:14:05Z n2 kubelet 22609 - [a@1 b="c d"] E0207 03:14:05.118022   22609 a.go:176] odd`:  "n2 kubelet 22609 odd",
+		"2024-02-07T03:14:05Z n2 kernel - - - NFS: odd":                                                      "n2 kernel 0 NFS: odd",
+		"2024-02-07T03:14:05Z we saw 3 - 4 of these odd":                                                     "  0 we saw 3 - 4 of these odd",
+		"2024-02-07T03:14:05Z n2 kubelet[22609]: E odd":                                                      "n2 kubelet 22609 E odd",
+		"2024-02-07T03:14:05Z one two three - - and more":                                                    "  0 one two three - - and more",
 	} {
 		e, _ := p.parse(line)
 		if got := fmt.Sprintf("%s %s %d %s", e.Host, e.Origin, e.PID, e.Message); got != want {

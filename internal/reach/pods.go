@@ -185,9 +185,11 @@ func (p *Pod) places(c container) (dirs []string) {
 
 // stayingFirst puts pods that are being deleted behind the others.
 func stayingFirst(pods []*Pod) []*Pod {
-	return slices.SortedStableFunc(slices.Values(pods), func(a, b *Pod) int {
+	pods = slices.Clone(pods)
+	sorting.Stable(pods, func(a, b *Pod) int {
 		return strings.Compare(a.Metadata.DeletionTimestamp, b.Metadata.DeletionTimestamp)
 	})
+	return pods
 }
 
 // maxOffers is how many pods are offered.
