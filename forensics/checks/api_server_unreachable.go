@@ -37,6 +37,10 @@ has expired is the cause.`,
 				found = specOfAPI.Find(p, logview.Events(p, k.kind))
 			}
 			for _, i := range found {
+				refused := slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Cause() == "no-connection" && !strings.Contains(e.Reason, "client connection lost") })
+				if i.Brief() && !refused && k.kind == logs.KindAPIUnreachable { // the next try may have worked
+					continue
+				}
 				f := i.Finding(p, k.now, k.then)
 				f.Effect = "node status and pods are stale"
 				f.Detail = findings.Sentences(f.Detail, "Meanwhile the kubelet gets no changes of pods, and the node becomes NotReady.")

@@ -163,7 +163,11 @@ func fullByLog(p *forensics.Pass) []incident.Incident {
 // lowOnDisk are the records of evictions for want of disk space or inodes that have no time, the status of a pod, which somebody has shown
 // without the node, or that are the last of a few lines.
 func lowOnDisk(p *forensics.Pass) []logs.Event {
-	return slices.DeleteFunc(logview.Events(p, logs.KindEvictionEvicted), func(e logs.Event) bool {
+	list := logview.Events(p, logs.KindEvictionEvicted)
+	if len(list)+len(logview.Events(p, "eviction-relieved")) == 0 && logview.Brief(p) { // who shows one line has seen what follows
+		list = logview.Events(p, logs.KindEvictionMustEvict, logs.KindEvictionReclaiming)
+	}
+	return slices.DeleteFunc(list, func(e logs.Event) bool {
 		return e.Last != nil && !logview.Picked(p, e.Last) || !strings.Contains(e.Reason, "inodes") && !strings.Contains(e.Reason, "storage") && !strings.Contains(e.Reason, "fs") && !strings.Contains(strings.ToLower(e.Reason), "disk")
 	})
 }
@@ -231,13 +235,13 @@ func reportFullByLog(p *forensics.Pass) {
 		}
 		p.Report(f)
 	}
-	if len(lowOnDisk(p)) > 0 && !reported && logview.PressureInLog(p) == nil {
+	since, resources, ok := logview.PressureInLog(p).Lasting(p)
+	if len(lowOnDisk(p)) > 0 && !reported && (logview.PressureInLog(p) == nil || logview.Brief(p) && !ok && len(logview.Events(p, logs.KindEvictionEvicted)) == 0) {
 		p.Report(recordedFinding(lowOnDisk(p)))
 	}
 	if logview.PressureInLog(p) == nil && !reported && len(lowOnDisk(p)) == 0 {
 		reportRefusedPods(p)
 	}
-	since, resources, ok := logview.PressureInLog(p).Lasting(p)
 	if !ok || reported || !logview.PressureInLog(p).Disk() || evictionFails(p) {
 		return
 	}

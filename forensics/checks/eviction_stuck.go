@@ -46,6 +46,9 @@ information. A single attempt without an evictable pod is not reported.`,
 		if measured, _ := p.Evidence.Saw(forensics.SourceDisks); !measured {
 			few = 2 // nothing else tells that the pressure lasts
 		}
+		if logview.Brief(p) {
+			few = 1
+		}
 		if logview.Count(none) >= few {
 			p.Report(evictionNoneFinding(p, none))
 		}

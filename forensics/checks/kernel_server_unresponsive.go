@@ -178,6 +178,7 @@ func serverName(e logs.Event) string {
 func lostServerFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 	name := serverName(i.Events[0])
 	f := incident.Certain(i.Finding(p, name+" has not responded", name+" did not respond"))
+	f.Lone = f.Lone && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return strings.HasPrefix(string(e.Kind), "kernel-ceph") }) // it connects again
 	rejected := i.Current && slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Kind == logs.KindKernelCephRejected })
 	if rejected {
 		f.Title = headline.Fit(name + " has rejected this client since " + logview.Moment(i.First) + ": its mounts do not recover")

@@ -51,6 +51,9 @@ another process id or another start shows the end. Restarts before the log began
 			}
 		}
 		if !logview.SawKubelet(p) || len(lives) == 0 {
+			if exits := logview.Events(p, "kubelet-exited"); len(exits) > 0 && logview.Brief(p) {
+				p.Report(exitFinding(p, exits[len(exits)-1]))
+			}
 			return
 		}
 		var over []logs.Life
@@ -106,6 +109,14 @@ func countedFinding(p *forensics.Pass, counter logs.Event, n int64) forensics.Fi
 		}
 	}
 	return f
+}
+
+// exitFinding is of a kubelet of which somebody shows only that it has ended, by systemd's line.
+func exitFinding(p *forensics.Pass, exit logs.Event) forensics.Finding {
+	return forensics.Finding{
+		Severity: forensics.Warning, Subject: p.Model.KubeletEntity(), Confidence: forensics.Possible, ConfidenceWhy: incident.FewLines,
+		Title: headline.Fit("kubelet has ended: " + exit.Reason), Refs: logview.Refs(exit.Quotes...), Remedies: []forensics.Remedy{lookAtEnds()},
+	}
 }
 
 // lookAtEnds shows the kubelet's last lines.

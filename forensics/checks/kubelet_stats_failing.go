@@ -27,7 +27,7 @@ is the cause.`,
 			return incident.Thing(forensics.KindSubsystem, "statistics")
 		}}
 		for _, i := range spec.Find(p, logview.Events(p, "stats-failed", "eviction-stats-failed")) {
-			if i.Count < logview.FewFailures && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Code == "InternalError" }) {
+			if i.Minor = i.Count < logview.FewFailures && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Code == "InternalError" }); i.Minor && (!logview.Brief(p) || !logview.LastWritten(p, i.Last)) {
 				continue
 			}
 			f := i.Finding(p, "kubelet cannot collect statistics", "kubelet could not collect statistics")

@@ -115,7 +115,7 @@ func (e Event) Cause() Cause {
 			return causeCgroupDriver
 		case says("unknown flag: ", "unknown shorthand flag: ", "unknown field \"", "invalid configuration: ", "unrecognized feature gate: "): // cmd/kubelet/app/server.go
 			return causeSetting
-		case says("validate service connection", "validate CRI v1 ") && says(".sock: connect: "): // cmd/kubelet/app/server.go, PreInitRuntimeService, since 1.26
+		case says("validate service connection", "validate CRI v1 ", "get remote runtime typed version failed") && says(".sock: connect: "): // cmd/kubelet/app/server.go, PreInitRuntimeService, since 1.26
 			return CauseRuntimeDown
 		case says("certificate has expired or is not yet valid", "is expired"):
 			return causeCertificate

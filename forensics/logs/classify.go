@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -232,7 +233,7 @@ func (b *rulebook) deepen(e *entry, o *occurrence) {
 
 func firstFit(rules []rule, e *entry, o *occurrence) (rule, bool) {
 	for i := range rules {
-		if r := &rules[i]; r.fits(e) && (!e.Bare || e.Origin != "" || e.Source != "" || r.prose || r.begins(e.Message)) {
+		if r := &rules[i]; r.fits(e) && (!e.Bare || e.Origin != "" || e.Source != "" || r.prose || r.begins(e.Message) || e.Brief && !r.quoted(e.Message)) {
 			*o = occurrence{Kind: r.kind, Time: e.Time, Entry: e}
 			fillShared(e, o, r)
 			if r.fill == nil || r.fill(e, o) {
@@ -272,6 +273,12 @@ func (r *rule) begins(message string) bool {
 		return slices.ContainsFunc(kernelBeginnings, func(s string) bool { return strings.HasPrefix(message, s) })
 	}
 	return false
+}
+
+// quoted says whether the words of the rule stand in a sentence about what was, or may be, or within what that quotes.
+func (r *rule) quoted(message string) bool {
+	before, _, ok := strings.Cut(message, cmp.Or(r.has, r.start))
+	return ok && (past.MatchString(lastSentence(before)) || strings.Count(before, `"`)%2 > 0 || strings.Count(before, "`")%2 > 0)
 }
 
 // quoting are what stands before words that somebody else has said: those of a sentence, of a value in YAML, of source code.

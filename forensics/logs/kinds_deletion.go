@@ -116,7 +116,7 @@ var deletionMessages = []message{
 	},
 	{
 		kind: KindPodKillFailed, lane: LaneDeletions, words: "pod could not be killed",
-		rules: []rule{{event: "FailedKillPod", fill: eventOfKill}, {event: "ExceededGracePeriod"}},
+		rules: []rule{{event: "FailedKillPod", fill: eventOfKill}, {start: "error killing pod: failed to \"Kill", fill: eventOfKill}, {event: "ExceededGracePeriod"}},
 	},
 	{
 		kind: kindPodContainersStopped,

@@ -45,6 +45,9 @@ var lifeMessages = []message{
 			{start: "command failed", fill: wholeMessage},
 			{start: "Failed to run kubelet", fill: wholeMessage},
 			{start: "Error: failed to parse kubelet flag", fill: wholeMessage},
+			{start: "Error: failed to run Kubelet", fill: wholeMessage},
+			{start: "failed to load Kubelet config file", fill: wholeMessage},
+			{start: "failed to load kubelet config file", fill: wholeMessage},
 			{start: "failed to run Kubelet", fill: wholeMessage},
 			{start: "kubelet: Exit with error: failed to run Kubelet", fill: wholeMessage}, // localkube
 			{start: "Failed to start ContainerManager", fill: wholeMessage},
@@ -75,7 +78,8 @@ var lifeMessages = []message{
 		rules: []rule{
 			{start: "kubelet.service: ", has: "ain process exited", fill: unitExited},
 			{has: ".service: Main process exited", fill: otherUnitExited},
-			{has: ".service: main process exited", fill: otherUnitExited}, // systemd before 230
+			{start: "kubelet.service: Start request repeated too quickly", fill: unitExited}, // then systemd does not start it again
+			{has: ".service: main process exited", fill: otherUnitExited},                    // systemd before 230
 		},
 	},
 	{

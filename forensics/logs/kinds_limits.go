@@ -31,6 +31,7 @@ var limitMessages = []message{
 		kind: KindCertExpired, lane: LaneSyncLoop, words: "certificate has expired or is not yet valid",
 		rules: []rule{
 			{start: "Unable to connect to the server: ", has: "certificate has expired or is not yet valid", fill: trouble}, // kubectl
+			{start: "Unable to authenticate the request due to an error", has: "certificate has expired or is not yet valid", fill: trouble},
 			{has: "certificate has expired or is not yet valid", fill: certTrouble},
 			{has: "bootstrap client certificate", err: "expired", fill: trouble},
 			{start: "The currently active client certificate has expired", fill: trouble},

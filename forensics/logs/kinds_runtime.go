@@ -130,6 +130,7 @@ var runtimeMessages = []message{
 			{start: "RemoveContainer ", has: "from runtime service failed", fill: runtimeCall},
 			{start: "RemoveContainer for ", has: " failed", fill: criCall},
 			{start: "Error response from daemon: ", has: "emove root filesystem", fill: dockerCLI},
+			{start: "unlinkat /var/lib/docker/", has: "device or resource busy", fill: dockerCLI},
 			{start: "Error response from daemon: ", has: "emove filesystem for", fill: dockerCLI},
 			{start: "removing the container ", has: "code = ", find: []string{"removing the container"}, fill: crictl},
 			{start: "removing the pod sandbox ", has: "code = ", find: []string{"removing the pod sandbox"}, fill: crictl},
@@ -236,8 +237,10 @@ var runtimeMessages = []message{
 		rules: []rule{
 			{has: "failed (add)", fill: wholeMessage},
 			{has: "ailed to setup network for sandbox", fill: wholeMessage},
-			{start: "flannel exited: ", fill: wholeMessage},             // within k3s
-			{start: "Error adding ", has: " to network ", fill: cniPod}, // the kubelet with dockershim
+			{start: "failed to allocate for range ", has: "no IP addresses available", fill: wholeMessage}, // of host-local
+			{start: "add cmd: failed to assign an IP address", fill: wholeMessage},                         // of aws-cni
+			{start: "flannel exited: ", fill: wholeMessage},                                                // within k3s
+			{start: "Error adding ", has: " to network ", fill: cniPod},                                    // the kubelet with dockershim
 			{start: "Error adding network: ", fill: wholeMessage},
 			{start: "error adding pod ", has: " to CNI network ", fill: cniPod}, // CRI-O
 		},

@@ -91,6 +91,8 @@ type lineParser struct {
 	unit string
 	// crashed says that what crashed, in lines that name no writer, is no kubelet.
 	crashed bool
+	// brief says that the lines are all of a text in which somebody shows a message, see [isBrief].
+	brief bool
 }
 
 // parse understands an entry of one line, or of several of which the later ones belong to the message. The strings of
@@ -125,7 +127,7 @@ func (p *lineParser) parse(lines ...string) (entry, shape) {
 	default:
 		e.Message = strings.TrimRight(text, " \t")
 		if s.depth == 0 {
-			e.quoted(strings.TrimLeft(e.Message, " \t"), rest)
+			e.quoted(strings.TrimLeft(e.Message, " \t"), rest, p.brief)
 		}
 	}
 	if e.Bare && e.Time.IsZero() {
@@ -139,8 +141,8 @@ func (p *lineParser) parse(lines ...string) (entry, shape) {
 }
 
 // quoted reads a line without prefix: what somebody has quoted of a message, with the source file or without it.
-func (e *entry) quoted(text string, rest []string) {
-	e.Bare = true
+func (e *entry) quoted(text string, rest []string, brief bool) {
+	e.Bare, e.Brief = true, brief
 	if title := strings.TrimLeft(text, "#"); strings.HasPrefix(title, " ") && len(title) > 2 && title[1] >= 'A' && title[1] <= 'Z' { // of an issue that is about a message
 		text = title[1:]
 	}

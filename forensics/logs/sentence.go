@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
@@ -11,6 +12,29 @@ const (
 	maxSentence      = 4096 // what is longer has nobody written
 	maxQuotations    = 4
 )
+
+// A brief text has so many lines and bytes at most.
+const (
+	briefLines = 3
+	briefBytes = 2 << 10
+)
+
+// aboutWords are words of who writes about a message, and does not show one that they have seen.
+var aboutWords = pattern.New(`(?i)[?？](?:\s|$)|\b(?:(?:never|yesterday|fixed|solved|resolved|example|e\.g|if (?:you|we|the)|whenever|means|meaning|docs?|documentation|grep|todo|they had|last (?:week|month|night|year))\b|(?:alert|expr|summary|description):)`)
+
+// isBrief says whether a text is a few lines in which somebody shows a message, without what programs write before it.
+func isBrief(text []byte) bool {
+	if len(text) > briefBytes || aboutWords.Match(text) {
+		return false
+	}
+	lines := 0
+	for line := range bytes.Lines(text) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			lines++
+		}
+	}
+	return lines <= briefLines
+}
 
 // overBehind is what follows a quoted message in a sentence that says that it means nothing, or that it is over.
 var overBehind = pattern.New(`(?i)^[ ,]*(?:(?:is|are|was|were|has been|have been|can be|could be|may be)(?: \w+)? (?:fixed|solved|resolved|gone|harmless|normal|expected|ignored|misleading|logged|found)|of (?:yesterday|last)|(?:went|goes) away|no longer|disappeared)\b`)

@@ -234,9 +234,10 @@ func (r *Reader) glance(ctx context.Context, l *addedLog) {
 	if p.parser.origin == "" {
 		p.parser.origin = writtenBy(buf)
 	}
+	whole := err != nil
+	p.parser.brief = whole && isBrief(buf)
 	p.settle(buf)
 	l.dates.noteSettled(&p)
-	whole := err != nil
 	if !whole { // the last line is cut
 		buf = buf[:bytes.LastIndexByte(buf, '\n')+1]
 	}

@@ -119,6 +119,8 @@ type entry struct {
 	Raw string
 	// Bare says that there was no prefix: the line may be anything.
 	Bare bool
+	// Brief says that little else was in the text, so that a message may begin with anything.
+	Brief bool
 	// API is the event of the API that the line is; nil for lines of logs.
 	API *kubectl.Event
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// told is what a text tells.
-func told(text string) Story {
+// storyOf is what a text tells.
+func storyOf(text string) Story {
 	return Read(context.Background(), []Source{{Path: "log", Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }}}, Options{Now: noon})
 }
 
@@ -38,7 +38,7 @@ func TestUnrecognizedErrors(t *testing.T) {
 		"prose":                {"E, as everybody knows, is a letter.\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := told(tt.text).UnrecognizedErrors
+			got := storyOf(tt.text).UnrecognizedErrors
 			if len(got) != len(tt.want) {
 				t.Fatalf("%+v, want %+v", got, tt.want)
 			}
@@ -60,7 +60,7 @@ func TestUnrecognizedErrorsAreBounded(t *testing.T) {
 	for i := range 200_000 {
 		fmt.Fprintf(&b, "E1120 10:00:00.000000    2588 f%d.go:%d] odd\n", i%1000, i)
 	}
-	got := told(b.String()).UnrecognizedErrors
+	got := storyOf(b.String()).UnrecognizedErrors
 	if len(got) != maxUnrecognizedListed {
 		t.Errorf("%d are listed", len(got))
 	}
@@ -89,7 +89,7 @@ func TestMessageInASentence(t *testing.T) {
 		`it says: "certificate has expired"`:                                             false,
 		`The cluster worked until May. Now kubectl gives "` + message + `" all the time`: true,
 	} {
-		if got := len(told(sentence+"\n").Events) > 0; got != want {
+		if got := len(storyOf(sentence+"\n").Events) > 0; got != want {
 			t.Errorf("%s: %v, want %v", sentence, got, want)
 		}
 	}

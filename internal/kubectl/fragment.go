@@ -75,3 +75,38 @@ func (e *Event) set(key, value string) {
 		e.Last = at.Time
 	}
 }
+
+// aloneMessages are what messages of events begin with that no program logs in these words, and the reasons of the events.
+var aloneMessages = []struct{ start, has, reason string }{
+	{"Unable to attach or mount volumes: unmounted volumes=", "", "FailedMount"},
+	{"Unable to mount volumes for pod \"", "", "FailedMount"},
+	{"The node was low on resource: ", "", "Evicted"},
+	{"The node had condition: [", "", "Evicted"},
+	{"System OOM encountered, victim process: ", "", "SystemOOM"},
+	{"Container image \"", " is not present with pull policy of Never", "ErrImageNeverPull"},
+	{"Error: context deadline exceeded", "", "Failed"},
+	{"Node ", " status is now: Node", ""}, // the last word
+}
+
+// alone takes the message of an event that somebody has quoted alone.
+func (p *page) alone(i int) int {
+	line := strings.TrimSpace(p.lines[i])
+	for _, m := range aloneMessages {
+		if !strings.HasPrefix(line, m.start) || !strings.Contains(line, m.has) || len(line) > maxRow {
+			continue
+		}
+		e := Event{Type: "Warning", Reason: m.reason, Message: line, Component: "kubelet", Count: 1}
+		if m.reason == "" {
+			var name string
+			name, e.Reason, _ = strings.Cut(strings.TrimPrefix(line, m.start), m.has[:len(m.has)-len("Node")])
+			if strings.ContainsAny(name+e.Reason, " \t") || e.Reason == "NodeReady" {
+				return 0
+			}
+			e.Kind, e.Name, e.Host = "Node", name, name
+		}
+		p.events = append(p.events, found{e, i, -1, ""})
+		p.lines[i] = ""
+		return 1
+	}
+	return 0
+}

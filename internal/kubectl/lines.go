@@ -52,6 +52,9 @@ func Lines(text []byte, saved time.Time) (lines, objects, shown []byte) {
 			n = 1
 		}
 		if n == 0 {
+			n = p.alone(i)
+		}
+		if n == 0 {
 			p.context(p.lines[i])
 			p.tableRow(p.lines[i])
 			n = 1
@@ -91,7 +94,7 @@ func withoutBars(line string) string {
 
 // mayHold says quickly of most texts that there is nothing of it.
 func mayHold(text string) bool {
-	for _, word := range []string{"Warning", "Normal", "NotReady", "NodeStatusUnknown", "apiVersion", "LastTransitionTime", "Pressure", "Terminating", "<invalid>", "notAfter=", "Not After", "eason: ", "low on resource: ", "ContainerError", "had condition: ", "nodes are available: ", "active (running) since ", "NRestarts=", "/proc/mounts", "/proc/self/mount", "mount | ", "findmnt ", "mount -t ", "timeout "} {
+	for _, word := range []string{"Warning", "Normal", "NotReady", "NodeStatusUnknown", "apiVersion", "LastTransitionTime", "Pressure", "Terminating", "<invalid>", "notAfter=", "Not After", "eason: ", "low on resource: ", "ContainerError", "had condition: ", "nodes are available: ", "unmounted volumes=", "ist of unmounted volumes", "System OOM encountered", "pull policy of Never", "status is now: Node", "Error: context deadline", "active (running) since ", "NRestarts=", "/proc/mounts", "/proc/self/mount", "mount | ", "findmnt ", "mount -t ", "timeout "} {
 		if strings.Contains(text, word) {
 			return true
 		}

@@ -50,14 +50,19 @@ type Incident struct {
 	SaidOver bool
 	// Minor says that it is information also while it is current.
 	Minor bool
+	// brief says that it is logged less often than elsewhere makes trouble, in a text that has nothing else.
+	brief bool
 	// lone says that it counts though it is logged less often than elsewhere, see Expect.
 	lone bool
 	// Said says that the words of the headline have the reason.
 	Said bool
 }
 
+// Brief says that it counts in a text of a few lines alone.
+func (i Incident) Brief() bool { return i.brief }
+
 // Grave says whether the incident is worth a step.
-func (i Incident) Grave() bool { return i.Current && !i.Minor }
+func (i Incident) Grave() bool { return i.Current && !i.Minor && !i.brief }
 
 // Expect makes the incident information where it is logged less often than few. In lines that somebody has picked, neither repeats nor
 // counts are to be seen: there, what no later line ends is possible.
@@ -92,8 +97,11 @@ func (s Spec) Find(p *forensics.Pass, list []logs.Event) []Incident {
 	for i := range found {
 		s.judge(p, &found[i])
 	}
+	for n := range found {
+		found[n].brief = found[n].Count < s.Few && found[n].Current && logview.Brief(p) && logview.LastWritten(p, found[n].Last)
+	}
 	return slices.DeleteFunc(found, func(i Incident) bool {
-		return i.Count < s.Few && (!s.Waited || !i.Current || !logview.Picked(p, i.Last)) || s.Kubelet && !logview.AfterStart(p, i.Last)
+		return i.Count < s.Few && !i.brief && (!s.Waited || !i.Current || !logview.Picked(p, i.Last)) || s.Kubelet && !logview.AfterStart(p, i.Last)
 	})
 }
 
@@ -185,7 +193,7 @@ func (i Incident) Finding(p *forensics.Pass, now, then string) forensics.Finding
 	if i.lone {
 		f.Confidence, f.ConfidenceWhy = forensics.Possible, FewLines
 	}
-	f.Lone = i.Current && i.Minor && !i.ofKernel() && logview.LastWritten(p, i.Last)
+	f.Lone = i.Current && (i.Minor || i.brief) && logview.LastWritten(p, i.Last) && (!i.ofKernel() || logview.Brief(p))
 	reason := i.Reason()
 	if i.Grave() {
 		f.Severity = forensics.Warning

@@ -257,6 +257,13 @@ func Written(p *forensics.Pass) bool {
 	return all > 0 && all <= mostWritten
 }
 
+// Brief says whether all there is are one to three lines: who pastes them shows what fails.
+func Brief(p *forensics.Pass) bool {
+	const most, mostBytes = 3, 2 << 10
+	_, all, bytes := saved(p)
+	return all > 0 && all <= most && bytes <= mostBytes
+}
+
 // LastWritten is Picked of a text that may be longer: whether a message of that time is at its end.
 func LastWritten(p *forensics.Pass, last *time.Time) bool {
 	return Written(p) && Within(last, Story(p).Last, Moments)
