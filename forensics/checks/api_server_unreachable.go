@@ -37,7 +37,9 @@ has expired is the cause.`,
 				found = specOfAPI.Find(p, logview.Events(p, k.kind))
 			}
 			for _, i := range found {
-				refused := slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Cause() == "no-connection" && !strings.Contains(e.Reason, "client connection lost") })
+				refused := slices.ContainsFunc(i.Events, func(e logs.Event) bool {
+					return e.Cause() == "no-connection" && !strings.Contains(e.Reason, "client connection lost")
+				})
 				if i.Brief() && !refused && k.kind == logs.KindAPIUnreachable { // the next try may have worked
 					continue
 				}

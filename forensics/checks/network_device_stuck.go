@@ -59,7 +59,9 @@ func stuckDevices(p *forensics.Pass) []incident.Incident {
 				list[n].Minor = false // the first effect is at the end of the lines that were picked
 			}
 		}
-		return slices.DeleteFunc(list, func(i incident.Incident) bool { return i.Count < logview.FewFailures && i.Last == nil && !logview.Brief(p) })
+		return slices.DeleteFunc(list, func(i incident.Incident) bool {
+			return i.Count < logview.FewFailures && i.Last == nil && !logview.Brief(p)
+		})
 	})
 }
 

@@ -119,6 +119,10 @@ func nameDevice(e *entry, o *occurrence) {
 			return
 		}
 	}
+	if _, host, ok := strings.Cut(e.Message, " commands to complete for "); ok {
+		o.Device = cut(firstWord(host), maxName)
+		return
+	}
 	if name, _, ok := strings.Cut(e.Message, ".00: "); ok && strings.HasPrefix(name, "ata") { // "ata1.00: disabled"
 		o.Device = cut(name, maxName)
 		return

@@ -138,6 +138,7 @@ var kernelMessages = []message{
 			{has: "timing out command", fill: device},
 			{has: "hostbyte=DID_TIME_OUT", fill: device},
 			{has: "task abort on host", fill: device},
+			{has: " commands to complete for scsi", fill: device}, // drivers/scsi/megaraid
 			{has: "virtio", err: "] I/O timeout", find: []string{"] I/O timeout"}, fill: device},
 		},
 	},

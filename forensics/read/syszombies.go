@@ -70,12 +70,12 @@ var (
 	awkTotals = pattern.New(`\bprint\s*\(?\s*(?:\w+\[\w+\]|(\w+)[,\s"\\t:]+\w+\[\w+\])`)
 	countOnly = pattern.New(`^\d{1,7}$`)
 	// resultBeside is what somebody has written behind a command: "ps -ef | grep defunct | wc -l  -> 17409".
-	resultBeside = pattern.New(`^(.*?\b(?:wc -l|grep -\w*c\w*\b.*?))\s*(?:->|=>|==>|→|⇒|[:=#])\s*(\d{1,7})$`)
+	resultBeside = pattern.New(`^(.*?\b(?:wc -l|grep -\w*c\w*\b.*?))\s*(?:->|=>|==>|→|⇒|[:=#]|says|gives|shows|prints)\s*(\d{1,7})(?: processes\.?)?$`)
 	ofParent     = pattern.New(`\s--ppid[ =](\d+)`)
 	parentsOf    = pattern.New(`\bps\s+-o\s*ppid=?\s+(?:-p\s*|--pid[ =])?(\d+(?:[ ,]+\d+)*)$`)
 	onlyState    = pattern.New(`\s-?\w*o[ =]?(?:stat|state|s)=?\s*$`)
 	// zombieRow is one of "ps -ef": UID PID PPID C STIME TTY TIME CMD.
-	zombieRow = pattern.New(`^\S+\s+(\d+)\s+(\d+)\s+\d+\s+\S+\s+\S+\s+[\d:-]+\s+(?:[ |]*\\_ )?\[(.*)\] <defunct>$`)
+	zombieRow = pattern.New(`^\S+\s+(\d+)\s+(\d+)\s+\d+\s+\S+\s+\S+\s+[\d:-]+\s+(?:[ |]*\\_ )?\[(.*)\] \\?<defunct>$`)
 	// treeRow is one of "ps fax" or "ps auxf": [USER] PID [%CPU %MEM VSZ RSS] TTY STAT [START] TIME COMMAND.
 	treeRow = pattern.New(`^\s*(?:[\w+.-]+\s+)?(\d+)\s+(?:[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+)?(?:\?|\w+/?\d*)\s+([DIRSTXZt][<NLsl+W]*)\s+(?:[\w:]+\s+)?\d+:\d\d ([ |]*\\_ )?(\S.*)$`)
 )

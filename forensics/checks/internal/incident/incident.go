@@ -50,15 +50,17 @@ type Incident struct {
 	SaidOver bool
 	// Minor says that it is information also while it is current.
 	Minor bool
-	// brief says that it is logged less often than elsewhere makes trouble, in a text that has nothing else.
+	// brief says that it is logged too seldom to be trouble, but last in a text that somebody shows: it counts if nothing else is found.
 	brief bool
+	// few says that it is not trouble: it is logged too seldom.
+	few bool
 	// lone says that it counts though it is logged less often than elsewhere, see Expect.
 	lone bool
 	// Said says that the words of the headline have the reason.
 	Said bool
 }
 
-// Brief says that it counts in a text of a few lines alone.
+// Brief says that it counts only if nothing worse is found, since it is logged too seldom.
 func (i Incident) Brief() bool { return i.brief }
 
 // Grave says whether the incident is worth a step.
@@ -97,12 +99,12 @@ func (s Spec) Find(p *forensics.Pass, list []logs.Event) []Incident {
 	for i := range found {
 		s.judge(p, &found[i])
 	}
-	for n := range found {
-		found[n].brief = found[n].Count < s.Few && found[n].Current && logview.Brief(p) && logview.LastWritten(p, found[n].Last)
+	for n, i := range found {
+		waited := s.Waited && i.Current && logview.Picked(p, i.Last)
+		found[n].brief = i.Count < s.Few && !waited && i.Current && (logview.Brief(p) || !i.ofKernel()) && logview.LastWritten(p, i.Last)
+		found[n].few = i.Count < s.Few && !waited && !found[n].brief
 	}
-	return slices.DeleteFunc(found, func(i Incident) bool {
-		return i.Count < s.Few && !i.brief && (!s.Waited || !i.Current || !logview.Picked(p, i.Last)) || s.Kubelet && !logview.AfterStart(p, i.Last)
-	})
+	return slices.DeleteFunc(found, func(i Incident) bool { return i.few || s.Kubelet && !logview.AfterStart(p, i.Last) })
 }
 
 // untimed is for how long a log of the kernel that has no times may go on without a message that counts still: much may have been left out.
