@@ -82,7 +82,11 @@ func hasUnrecognizedErrors(r Report) bool {
 
 // unrecognizedError is an error in a sentence.
 func unrecognizedError(e logs.UnrecognizedError) string {
-	return fmt.Sprintf("%s: %s", count(int(e.Count), "line"), strings.TrimRight(string(cell(e.Quote.Text, maxUnrecognizedText)), " ."))
+	line := e.Quote.Text
+	if at := strings.Index(line, e.Source+"] "); e.Source != "" && at > 0 { // without the time and the program
+		line = line[at:]
+	}
+	return fmt.Sprintf("%s (%s)", strings.TrimRight(string(cell(line, maxUnrecognizedText)), " ."), count(int(e.Count), "line"))
 }
 
 // maxUnrecognizedText is how much of a line is quoted in a sentence.

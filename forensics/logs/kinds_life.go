@@ -46,6 +46,7 @@ var lifeMessages = []message{
 			{start: "Failed to run kubelet", fill: wholeMessage},
 			{start: "Error: failed to parse kubelet flag", fill: wholeMessage},
 			{start: "Error: failed to run Kubelet", fill: wholeMessage},
+			{start: "validate service connection: CRI v1 runtime API is not implemented", fill: wholeMessage},
 			{start: "failed to load Kubelet config file", fill: wholeMessage},
 			{start: "failed to load kubelet config file", fill: wholeMessage},
 			{start: "failed to run Kubelet", fill: wholeMessage},
