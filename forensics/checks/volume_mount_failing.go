@@ -88,6 +88,7 @@ func reportOwnership(p *forensics.Pass) {
 		i.Expect(p, logview.FewFailures)
 		name := findings.PodTitle(p, i.Subject.ID)
 		f := i.Finding(p, name+" waits: the kubelet changes the ownership of all files of a volume", name+" waited: the kubelet changed the ownership of all files of a volume")
+		f.Lone = false // mostly, it takes a moment
 		if i.Grave() {
 			f.Remedies = []forensics.Remedy{rootMismatch}
 		}

@@ -97,6 +97,22 @@ func quotedOfVolume(e *entry, o *occurrence) bool {
 	return true
 }
 
+// quotedOfMount is what mount prints of what it cannot mount, where somebody has quoted nothing else: `mount.nfs: access denied by server
+// while mounting 10.0.0.7:/data`.
+func quotedOfMount(e *entry, o *occurrence) bool {
+	if !e.Bare || osCode(e.Message) == "EBUSY" {
+		return false
+	}
+	name := "unnamed"
+	for _, before := range []string{"while mounting ", "bad superblock on "} {
+		if what := strings.TrimRight(word(e.Message, before, " "), ",."); what != "" {
+			name = what
+		}
+	}
+	e.Message = `MountVolume.SetUp failed for volume "` + cut(name, maxName) + `" : ` + strings.TrimPrefix(e.Message, "Output: ") // as the kubelet logs it
+	return quotedOfVolume(e, o)
+}
+
 // quotedOfUmount is what umount prints of a volume of the kubelet that is busy. People quote it without the kubelet's line before it.
 func quotedOfUmount(e *entry, o *occurrence) bool {
 	if !e.Bare || osCode(e.Message) != "EBUSY" {
