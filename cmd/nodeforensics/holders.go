@@ -17,6 +17,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/collect"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/podname"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 	"github.com/nodeforensics/nodeforensics/report"
@@ -97,8 +98,8 @@ func (a *app) holders(args []string, format string, timeout time.Duration) error
 		return err
 	}
 	a.out.printf("%s", b.String())
-	if p, ok := forensics.NewModel(&evidence).Process(1); ok && p.MountNS != 0 && evidence.Mounts.Namespace != 0 && p.MountNS != evidence.Mounts.Namespace {
-		a.note("this is not the mount namespace of process 1 (%s); to see its mounts: nsenter -t 1 -m", printable(p.Comm))
+	if init := firstProcess(&evidence); init.MountNS != 0 && evidence.Mounts.Namespace != 0 && init.MountNS != evidence.Mounts.Namespace {
+		a.note("this is not the mount namespace of process 1 (%s); to see its mounts: nsenter -t 1 -m", printable(init.Comm))
 	}
 	for _, answer := range answers {
 		uids := podname.UIDs(evidence.Pods, answer.Query)
@@ -119,6 +120,16 @@ func (a *app) holders(args []string, format string, timeout time.Duration) error
 		}
 	}
 	return nil
+}
+
+// firstProcess is process 1, or none.
+func firstProcess(e *forensics.Evidence) procs.Process {
+	for _, p := range e.Processes {
+		if p.PID == 1 {
+			return p
+		}
+	}
+	return procs.Process{}
 }
 
 // notFound says why there is no answer to a query.

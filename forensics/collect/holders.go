@@ -46,20 +46,13 @@ func Holders(ctx context.Context, opt Options, queries ...string) (forensics.Evi
 		return c.evidence, err
 	}
 	c.read(ctx, forensics.SourceMounts, readLimit, c.hostMounts)
-	var brief []procs.Process
-	c.read(ctx, forensics.SourceProcesses, 2*readLimit, func(ctx context.Context) (forensics.Evidence, error) {
-		options := c.procsOptions()
-		options.Brief = c.seen().Mounts.Namespace
-		snapshot, err := procslive.Collect(ctx, c.fs, options)
-		brief, snapshot.Processes = snapshot.Processes, nil
-		return c.processPart(snapshot, err)
-	})
+	processes := c.brief(ctx)
 	c.podsByName(ctx, queries)
 	queries = c.meant(queries)
-	c.read(ctx, forensics.SourceHolders, 2*readLimit, func(ctx context.Context) (forensics.Evidence, error) {
+	c.read(ctx, forensics.SourceHolders, 4*readLimit, func(ctx context.Context) (forensics.Evidence, error) {
 		e := c.seen()
-		e.Processes = brief
-		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersOfQuery, asks: true, here: c.sameHere(ctx, &e.Mounts)}
+		own, here := c.sameHere(ctx, &e.Mounts)
+		w := wanted{devices: map[string]bool{}, ids: map[int]bool{}, most: maxHoldersOfQuery, processes: processes, own: own, here: here}
 		w.queries = c.resolved(ctx, queries, &e.Mounts, w.here)
 		for _, query := range queries {
 			for _, m := range FindMounts(&e.Mounts, (&forensics.MountUse{Queries: w.queries}).ResolvedPath(query)) {
@@ -73,11 +66,40 @@ func Holders(ctx context.Context, opt Options, queries ...string) (forensics.Evi
 	return c.evidence, nil
 }
 
+// brief begins to read who the processes are, and which of their threads wait, while something else is done. It returns a function
+// that waits for that, and adds it to the evidence.
+func (c *collector) brief(ctx context.Context) func(e *forensics.Evidence) {
+	limit := 2 * readLimit
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, deadline.Sub(c.opt.Now())/2) // the other half is for what needs them
+	}
+	options := c.procsOptions()
+	options.Brief = c.seen().Mounts.Namespace
+	list, done := make(chan []procs.Process, 1), make(chan struct{})
+	go func() {
+		defer close(done)
+		c.read(ctx, forensics.SourceProcesses, limit, func(ctx context.Context) (forensics.Evidence, error) {
+			snapshot, err := procslive.Collect(ctx, c.fs, options)
+			list <- snapshot.Processes
+			snapshot.Processes = nil
+			return c.processPart(snapshot, err)
+		})
+	}()
+	return func(e *forensics.Evidence) {
+		<-done
+		select {
+		case e.Processes = <-list:
+		default: // it was given up
+		}
+		e.Threads = c.seen().Threads
+	}
+}
+
 // holders finds what keeps the mounts in use that matter to the kubelet or are in trouble.
 func (c *collector) holders(ctx context.Context) (forensics.Evidence, error) {
 	e := c.seen()
 	w := wantedBy(&e)
-	w.here = c.sameHere(ctx, &e.Mounts)
+	w.own, w.here = c.sameHere(ctx, &e.Mounts)
 	return c.findUses(ctx, &e, w)
 }
 
@@ -86,10 +108,15 @@ type wanted struct {
 	ids     map[int]bool
 	devices map[string]bool
 	queries []forensics.Query
+	own     *mounts.Table                          // that this program sees, nil if unknown
 	here    func(name string) (mounts.Mount, bool) // see sameHere
 	most    int                                    // holders of one mount
-	asks    bool                                   // somebody asks for these mounts, and for nothing else
+	// processes adds the processes and threads to the evidence, which are being read meanwhile: somebody asks for these mounts, and
+	// for nothing else. Otherwise it is nil.
+	processes func(*forensics.Evidence)
 }
+
+func (w wanted) asks() bool { return w.processes != nil }
 
 func wantedBy(e *forensics.Evidence) wanted {
 	w := wanted{ids: map[int]bool{}, devices: map[string]bool{}, most: maxHoldersOfMount}
@@ -117,7 +144,7 @@ func (c *collector) findUses(ctx context.Context, e *forensics.Evidence, w wante
 	k := newSelector(e, w)
 	use := k.use
 	result, err := procslive.Holders(ctx, c.fs, procslive.HoldersOptions{
-		Group: c.opt.Calls, Self: c.opt.self(), Keep: k.keep, Mounts: k.matters, Table: k.table, Queues: w.asks,
+		Group: c.opt.Calls, Self: c.opt.self(), Keep: k.keep, Mounts: k.matters, Table: k.table, Queues: w.asks(), Own: w.own, Read: k.know,
 	})
 	if err != nil {
 		return forensics.Evidence{}, err
@@ -127,7 +154,7 @@ func (c *collector) findUses(ctx context.Context, e *forensics.Evidence, w wante
 	}
 	listed := ctx.Err() == nil && seesAllProcesses(c.fs) && !has(nodefs.ErrTruncated)
 	use.AllProcesses = listed // otherwise a mount may be in the table of a namespace whose processes are not seen
-	if w.asks {
+	if w.asks() {
 		c.describe(ctx, e, &result, k.wants)
 		k.model = forensics.NewModel(e)
 	}
@@ -145,7 +172,7 @@ func (c *collector) findUses(ctx context.Context, e *forensics.Evidence, w wante
 		use.Users = userNames(ctx, c.fs, c.opt.Calls, e, append(k.callers(), use.Holders...))
 	}
 	errs := append(result.Problems, k.kernel(ctx, c.fs, &result)...)
-	if w.asks && !k.explains(first) {
+	if w.asks() && !k.explains(first) {
 		if err := result.AskQueues(ctx, c.fs); err != nil {
 			errs = append(errs, err)
 		}
@@ -155,7 +182,7 @@ func (c *collector) findUses(ctx context.Context, e *forensics.Evidence, w wante
 		return !f.Written && forensics.DiskOf(k.model, f.Device) != f.Device
 	})
 	part := forensics.Evidence{MountUse: use}
-	if w.asks {
+	if w.asks() {
 		part.Processes = slices.DeleteFunc(e.Processes, isBrief)
 	}
 	if len(errs) > 0 && ctx.Err() == nil {

@@ -40,14 +40,15 @@ func (c *collector) resolved(ctx context.Context, queries []string, t *mounts.Ta
 }
 
 // sameHere returns a function that says which mount of a table a path lies on, if it leads this program to the same place of
-// the same file system. It does not where the table is the host's, and this program is in a container.
-func (c *collector) sameHere(ctx context.Context, t *mounts.Table) func(name string) (mounts.Mount, bool) {
+// the same file system. It does not where the table is the host's, and this program is in a container. It returns the table of this
+// program, too; nil if that is not known.
+func (c *collector) sameHere(ctx context.Context, t *mounts.Table) (*mounts.Table, func(name string) (mounts.Mount, bool)) {
 	own, err := mountslive.Read(ctx, c.fs, 0)
 	if err != nil {
-		return func(string) (mounts.Mount, bool) { return mounts.Mount{}, false }
+		return nil, func(string) (mounts.Mount, bool) { return mounts.Mount{}, false }
 	}
 	there, here := t.Index(), own.Index()
-	return func(name string) (mounts.Mount, bool) {
+	return &own, func(name string) (mounts.Mount, bool) {
 		m, ok := there.Covering(name)
 		same, seen := here.Covering(name)
 		return m, ok && seen && same.Device == m.Device && same.Root == m.Root && same.MountPoint == m.MountPoint

@@ -34,14 +34,18 @@ func TestAskedElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := collector{opt: Options{}.withDefaults(), fs: fsys}
+	resolved := func() []forensics.Query {
+		_, here := c.sameHere(t.Context(), &table)
+		return c.resolved(t.Context(), []string{link}, &table, here)
+	}
 	want := []forensics.Query{{Query: link, Path: filepath.Join(dir, "target")}}
-	if diff := cmp.Diff(want, c.resolved(t.Context(), []string{link}, &table, c.sameHere(t.Context(), &table))); diff != "" {
+	if diff := cmp.Diff(want, resolved()); diff != "" {
 		t.Errorf("paths (-want +got):\n%s", diff)
 	}
 	for i := range table.Mounts {
 		table.Mounts[i].Device, table.Mounts[i].Class = "8:255", mounts.ClassBlock
 	}
-	if got := c.resolved(t.Context(), []string{link}, &table, c.sameHere(t.Context(), &table)); len(got) != 0 {
+	if got := resolved(); len(got) != 0 {
 		t.Errorf("paths %+v by a table that says other things", got)
 	}
 }

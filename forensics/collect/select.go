@@ -14,7 +14,8 @@ import (
 type selector struct {
 	want      wanted
 	evidence  *forensics.Evidence
-	model     *forensics.Model
+	host      *mounts.Index
+	model     *forensics.Model // this and nested are there once the processes are known
 	use       *forensics.MountUse
 	count     map[int]int // of holders, by mount; kept are those within the bounds
 	kept      int
@@ -36,8 +37,8 @@ type selector struct {
 
 func newSelector(e *forensics.Evidence, w wanted) *selector {
 	k := &selector{
-		want: w, evidence: e, model: forensics.NewModel(e), count: map[int]int{}, classes: map[string]mounts.Class{}, locals: map[string]bool{},
-		nested: nestedNodes(e), copies: foreign.NewCopies(&e.Mounts, w.mount), through: map[uint64]int{},
+		want: w, evidence: e, host: e.Mounts.Index(), count: map[int]int{}, classes: map[string]mounts.Class{}, locals: map[string]bool{},
+		copies: foreign.NewCopies(&e.Mounts, w.mount), through: map[uint64]int{},
 		leaks: foreign.NewLeaks(&e.Mounts),
 		use: &forensics.MountUse{
 			Holders: []holders.Holder{}, Kernel: []holders.KernelUser{}, Foreign: []forensics.ForeignMount{},
@@ -50,6 +51,14 @@ func newSelector(e *forensics.Evidence, w wanted) *selector {
 	k.listOtherRoots = foreign.SameRoot(&e.Mounts, func(m *mounts.Mount) bool { return k.want.mount(m) && m.MountPoint != "/" })
 	k.pinned(&e.Mounts) // there need be no process but this one in that namespace
 	return k
+}
+
+// know learns of the processes.
+func (k *selector) know() {
+	if k.want.asks() {
+		k.want.processes(k.evidence)
+	}
+	k.model, k.nested = forensics.NewModel(k.evidence), nestedNodes(k.evidence)
 }
 
 func (k *selector) keep(h *holders.Holder) bool {
@@ -69,7 +78,7 @@ func (k *selector) wants(h *holders.Holder) bool {
 // matters says whether the holders of a mount in this program's own namespace can be wanted. What is wanted on the way is in
 // other namespaces than the host's.
 func (k *selector) matters(id int, device string) bool {
-	_, ofHost := k.model.Host().ByID(id)
+	_, ofHost := k.host.ByID(id)
 	return !ofHost || k.want.ids[id] || k.want.devices[device]
 }
 

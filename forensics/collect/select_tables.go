@@ -51,7 +51,7 @@ func (k *selector) leaked(t *mounts.Table, l foreign.Leak) {
 
 // otherRoots finds what another namespace has of the mounts that somebody asks for.
 func (k *selector) otherRoots(t *mounts.Table) {
-	if !k.want.asks {
+	if !k.want.asks() {
 		return
 	}
 	for _, m := range k.listOtherRoots(t, maxLeaked-len(k.private)) {

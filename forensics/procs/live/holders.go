@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
@@ -35,6 +34,10 @@ type HoldersOptions struct {
 	// on a machine with many open files is most of the work. A mount that nothing is wanted of before the processes are
 	// read must not be wanted later, unless it is of another namespace than this program's own.
 	Mounts func(id int, device string) bool
+	// Own, if set, is the mount table that this program sees, read a moment ago; it is read otherwise.
+	Own *mounts.Table
+	// Read, if set, is called when the processes have been read, before the first call of Keep or Table.
+	Read func()
 	// Queues remembers the sockets for [HoldersResult.AskQueues].
 	Queues bool
 	// Limits keep the work in bounds: Processes, Read and Lost count here.
@@ -86,13 +89,11 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 		return result, err
 	}
 	defer func() { _ = lister.proc.Close() }()
-	var own *plainPaths
-	var reading sync.WaitGroup
-	reading.Go(func() { own = newPlainPaths(ctx, fsys) })
 	pids, err := lister.pids()
-	if reading.Wait(); err != nil {
+	if err != nil {
 		return result, err
 	}
+	own := newPlainPaths(ctx, fsys, opt.Own)
 	pids = slices.DeleteFunc(pids, func(pid int) bool { return slices.Contains(opt.Self, pid) })
 	var problems problems
 	problems.take(&lister.problems)
@@ -124,6 +125,9 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 	result.Sockets, result.Bound = append(result.Sockets, bound.hold(r.found)...), bound.lists
 	if opt.Queues {
 		result.sockets = socketsIn(r.found)
+	}
+	if opt.Read != nil {
+		opt.Read()
 	}
 	r.resolve(members)
 	result.Problems = problems.list()

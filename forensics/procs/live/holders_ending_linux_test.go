@@ -104,7 +104,7 @@ func TestHoldersOfEndedNamespace(t *testing.T) {
 	if err := ended.Run(); err != nil {
 		t.Fatal(err)
 	}
-	at, own := &named{path: "/usr/lib/libc.so.6"}, newPlainPaths(t.Context(), fsys)
+	at, own := &named{path: "/usr/lib/libc.so.6"}, newPlainPaths(t.Context(), fsys, nil)
 	r := resolver{ctx: t.Context(), fsys: fsys, c: c, problems: &problems{}, own: own.namespace, before: own, found: []*holdings{{
 		pid: ended.Process.Pid, ns: 1, holds: []hold{{at: at, kind: atMap, fd: -1, device: "4095:1"}, {at: at, kind: atFD, fd: 3, mount: 1 << 30}},
 	}}}

@@ -36,14 +36,19 @@ type plainPaths struct {
 // noNamespace is the number of none.
 const noNamespace = ^uint64(0)
 
-// newPlainPaths reads the table of the process's own namespace. What cannot be read leaves every path in doubt.
-func newPlainPaths(ctx context.Context, fsys *hostfs.FS) *plainPaths {
+// newPlainPaths takes the table of the process's own namespace, which it reads if it is not given. What cannot be read leaves every path
+// in doubt.
+func newPlainPaths(ctx context.Context, fsys *hostfs.FS, own *mounts.Table) *plainPaths {
 	p := &plainPaths{namespace: noNamespace}
-	if table, ok := ownTable(ctx, fsys); ok {
+	if own != nil && fsys.Live() && isWhole(own) {
+		p.take(own)
+	} else if table, ok := ownTable(ctx, fsys); ok {
 		p.take(&table)
 	}
 	return p
 }
+
+func isWhole(t *mounts.Table) bool { return t.Root == "/" && t.Namespace != 0 }
 
 // ownTable reads the table of this program's own namespace. It is false if that is not whole.
 func ownTable(ctx context.Context, fsys *hostfs.FS) (mounts.Table, bool) {
@@ -52,7 +57,7 @@ func ownTable(ctx context.Context, fsys *hostfs.FS) (mounts.Table, bool) {
 		return mounts.Table{}, false
 	}
 	tables, errs := mountslive.Namespaces(ctx, fsys, []int{pid})
-	if len(tables) != 1 || len(errs) > 0 || tables[0].Root != "/" || tables[0].Namespace == 0 {
+	if len(tables) != 1 || len(errs) > 0 || !isWhole(&tables[0]) {
 		return mounts.Table{}, false
 	}
 	return tables[0], true
