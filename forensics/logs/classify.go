@@ -30,6 +30,8 @@ type rule struct {
 	// kind is that of the row. runtime says that container runtimes write it, too, kernel that only the kernel does.
 	kind            Kind
 	runtime, kernel bool
+	// app says that applications on the node print it, and only those.
+	app bool
 	// prose says that people write it, within a sentence.
 	prose bool
 }
@@ -41,6 +43,7 @@ type rulebook struct {
 	byWord   map[string][]rule
 	anywhere []rule
 	kernel   []rule
+	apps     []rule
 	byEvent  map[string][]rule
 	deep     []rule
 }
@@ -75,7 +78,7 @@ func newRulebook() rulebook {
 		b.messages[m.kind] = m
 		for _, r := range m.rules {
 			r.kind = m.kind
-			if m.deep && r.event == "" && r.has != "" {
+			if m.deep && !r.app && r.event == "" && r.has != "" {
 				b.deep = append(b.deep, r)
 			}
 			switch word := firstWord(r.start); {
@@ -83,6 +86,8 @@ func newRulebook() rulebook {
 				b.byEvent[r.event] = append(b.byEvent[r.event], r)
 			case r.kernel:
 				b.kernel = append(b.kernel, r)
+			case r.app:
+				b.apps = append(b.apps, r)
 			case r.start == "":
 				b.anywhere = append(b.anywhere, r)
 			default:
@@ -146,6 +151,8 @@ func (b *rulebook) find(e *entry, o *occurrence) (rule, bool) {
 			return rule{}, false
 		}
 		return firstFit(b.byWord[ofSystemBus], e, o)
+	case e.Origin == ofApplication:
+		return firstFit(b.apps, e, o)
 	case !speaks(e.Origin):
 		return rule{}, false
 	}

@@ -108,8 +108,8 @@ func verbosityFlag(e *entry, o *occurrence) bool {
 // passed over.
 func goPanic(e *entry, o *occurrence) bool {
 	o.Reason, o.Code = cut(e.Message, maxReason), ""
-	if e.Bare && e.Origin == "" && strings.HasPrefix(e.Message, "goroutine ") {
-		return false // any dump begins so, of any program
+	if e.Bare && e.Origin == "" && (strings.HasPrefix(e.Message, "goroutine ") || e.Message == "fatal error: newosproc") {
+		return false // any dump begins so, of any program, and whoever starts one more, like kubectl, may meet the limit of threads
 	}
 	return kubeletish(e)
 }

@@ -62,6 +62,16 @@ func pathOfPython(e *entry, o *occurrence) bool {
 	return trouble(e, o)
 }
 
+// pathOfGo wants the path of a call that failed, as programs in Go print it: "open /data/x: stale NFS file handle". It is one in a container.
+func pathOfGo(e *entry, o *occurrence) bool {
+	before, _, ok := strings.Cut(errorOf(e), ": transport endpoint is not connected")
+	if !ok {
+		before, _, ok = strings.Cut(errorOf(e), ": stale NFS file handle")
+	}
+	at := strings.LastIndex(before, " /")
+	return ok && at > 0 && !strings.Contains(before[at:], ":") && trouble(e, o)
+}
+
 // openFiles passes over what applications print, which have limits of their own.
 func openFiles(e *entry, o *occurrence) bool {
 	return (e.Origin != "" || e.Source == "kubelet.go") && trouble(e, o)

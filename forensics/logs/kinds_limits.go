@@ -92,7 +92,8 @@ var limitMessages = []message{
 			{start: "tail: inotify resources exhausted", fill: trouble},
 			{start: "System.IO.IOException: The configured user limit", has: "inotify instances has been reached", fill: trouble},
 			{has: "inotify_init", err: "too many open files", fill: trouble},
-			{has: "fsnotify watcher", err: "too many open files", fill: trouble},
+			{has: "watcher", err: "too many open files", fill: trouble}, // fsnotify.NewWatcher
+			{app: true, has: "watcher", err: "too many open files", fill: trouble},
 			{has: "inotify_add_watch", err: "no space left on device", fill: trouble},
 		},
 	},
@@ -150,6 +151,8 @@ var limitMessages = []message{
 		rules: []rule{
 			{start: "OSError: [Errno 107] Transport endpoint is not connected: '/", fill: pathOfPython},
 			{start: "OSError: [Errno 116] Stale file handle: '/", fill: pathOfPython},
+			{app: true, has: ": transport endpoint is not connected", fill: pathOfGo},
+			{app: true, has: ": stale NFS file handle", fill: pathOfGo},
 			{has: "ransport endpoint is not connected", fill: trouble},
 			{has: "tale NFS file handle", fill: trouble},
 			{has: "tale file handle", fill: trouble},

@@ -320,7 +320,7 @@ func (p *lineParser) peel(e *entry, s *shape, text string) (string, bool) {
 		return p.dmesg(e, s, text)
 	case '0' <= c && c <= '9':
 		return p.numbered(e, s, text)
-	case c == 't' && strings.HasPrefix(text, `time=`), c == 'l' && strings.HasPrefix(text, "level="):
+	case c == 't' && (strings.HasPrefix(text, `time=`) || strings.HasPrefix(text, `ts=`)), c == 'l' && strings.HasPrefix(text, "level="):
 		return p.logfmt(e, s, text)
 	case 'A' <= c && c <= 'W' && len(text) > 5 && text[4] == '[' && logrusLevels[text[:4]] != 0:
 		return p.logrus(e, s, text)

@@ -140,6 +140,10 @@ var KubeletUnits = []string{
 // fromContainer is the origin of what a container wrote: it is nobody's word about the node.
 const fromContainer = "container"
 
+// ofApplication is the origin of lines in the formats of libraries that neither kubelets nor runtimes log with, pasted without a
+// container's prefix. Of what they say, only what a file system or a limit of the node answered is taken.
+const ofApplication = "application"
+
 // journalWriter is who wrote a record. The name that a record gives itself (SYSLOG_IDENTIFIER) is what its writer chose,
 // and of a container whose logs docker sends to the journal it may be an image's label (its option tag). So the fields
 // that journald or docker's daemon sets decide: systemd.journal-fields(7), "Trusted Journal Fields". A kubelet may run in a service of

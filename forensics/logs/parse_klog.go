@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -229,9 +230,15 @@ func unquote(quoted string) string {
 func (p *lineParser) logfmt(e *entry, s *shape, text string) (string, bool) {
 	var line entry
 	line.fields(text, nil)
-	t, _, zoned := p.rfc3339(line.Get("time"))
+	at := line.Get("time")
+	if at == "" {
+		if at = line.Get("ts"); at != "" && e.Origin == "" { // of the logger of go-kit
+			e.Origin = ofApplication
+		}
+	}
+	t, _, zoned := p.rfc3339(at)
 	level := line.Get("level")
-	if t.IsZero() != (line.Get("time") == "") || level == "" || line.Get("msg") == "" && t.IsZero() {
+	if t.IsZero() != (at == "") || level == "" || line.Get("msg") == "" && t.IsZero() {
 		return text, false
 	}
 	if !t.IsZero() {
@@ -244,9 +251,34 @@ func (p *lineParser) logfmt(e *entry, s *shape, text string) (string, bool) {
 	}
 	e.Message = line.Get("msg")
 	for _, f := range line.Fields {
-		if f.Key != "time" && f.Key != "level" && f.Key != "msg" {
+		if f.Key != "time" && f.Key != "ts" && f.Key != "level" && f.Key != "msg" {
 			e.Fields = append(e.Fields, f)
 		}
+	}
+	return e.Message, true
+}
+
+// zap reads what the library of that name writes to a console: a level, and mostly the name of a logger and where in the code, then the message
+// and perhaps fields as JSON, with TABs between.
+func (s *shape) zap(e *entry, text string) (string, bool) {
+	columns := strings.Split(text, "\t")
+	level := strings.ToUpper(columns[0])
+	if len(columns) < 2 || len(level) < 4 || len(level) > 6 || logrusLevels[level[:4]] == 0 {
+		return text, false
+	}
+	s.push(layerLogfmt)
+	s.head = true
+	e.Severity = logrusLevels[level[:4]]
+	if e.Origin == "" {
+		e.Origin = ofApplication
+	}
+	n := len(columns) - 1
+	var fields struct{ Error string }
+	if n > 1 && json.Unmarshal([]byte(columns[n]), &fields) == nil {
+		n--
+	}
+	if e.Message = columns[n]; fields.Error != "" {
+		e.Fields = append(e.Fields, field{"err", fields.Error})
 	}
 	return e.Message, true
 }

@@ -263,6 +263,11 @@ func (p *lineParser) stamped(e *entry, s *shape, text string, t time.Time, end i
 		s.push(layerDmesg)
 		return rest, true
 	}
+	if text[end] == '\t' {
+		if message, ok := s.zap(e, rest); ok {
+			return message, true
+		}
+	}
 	if withoutPriority(rest) {
 		if inner, ok := p.rfc5424(e, s, text); ok {
 			return strings.TrimLeft(inner, " "), true

@@ -23,7 +23,7 @@ type described struct {
 var (
 	fieldOf   = pattern.New(`^(\s*)([A-Z][\w ()-]*?):\s*(.*?)\s*$`)
 	claimName = pattern.New(`^\s+ClaimName:\s+([a-z0-9][a-z0-9.-]*)\s*$`)
-	lasts     = pattern.New(`^Terminating(?: \((?:lasts (\S+)|expires (` + date + `))\))?$`)
+	lasts     = pattern.New(`^Terminating(?: \((?:lasts (\S+)|(?:expires|since) (` + date + `))\))?$`)
 	finalizer = pattern.New(`[^\s\[\],]+`)
 
 	// namespaced begins a row. A list of several kinds ("get pvc,pv") has them before the names.
@@ -82,7 +82,7 @@ func (d *described) deleted(now time.Time) (time.Time, bool) {
 		t, err := time.Parse(dateLayout, m[2])
 		return t.UTC(), err == nil
 	}
-	return now.Add(-length(m[1])), true
+	return now.Add(-length(m[1])), !now.IsZero()
 }
 
 // tableRow takes a row of a table of pods, claims or volumes.
@@ -118,9 +118,6 @@ type apiObject struct {
 // shown are the objects in trouble that descriptions, tables and events show: those that are being deleted, pods that use such a claim,
 // and pods that cannot be scheduled. Others are left out: their text may be anything that looks like one.
 func (p *page) shown() []byte {
-	if p.now.IsZero() {
-		return nil
-	}
 	objects := map[string]*apiObject{}
 	object := func(kind, namespace, name string) *apiObject {
 		id := kind + " " + namespace + "/" + name

@@ -305,7 +305,7 @@ func (p *page) row(line string) (Event, bool) {
 }
 
 // kinds are what tables call the objects that matter, in lower case.
-var kinds = map[string]string{"pod": "Pod", "node": "Node", "persistentvolumeclaim": "PersistentVolumeClaim", "persistentvolume": "PersistentVolume"}
+var kinds = map[string]string{"pod": "Pod", "po": "Pod", "node": "Node", "no": "Node", "pvc": "PersistentVolumeClaim", "pv": "PersistentVolume", "persistentvolumeclaim": "PersistentVolumeClaim", "persistentvolume": "PersistentVolume"}
 
 func kindOf(s string) string {
 	if k, ok := kinds[strings.ToLower(s)]; ok {

@@ -1,6 +1,7 @@
 package kubectl
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -160,8 +161,10 @@ func TestShown(t *testing.T) {
 		"volumes among others":  {"persistentvolume/pv-7   1Gi   RWO   Retain   Terminating   shop/data   fast   9d\n", `{"kind":"PersistentVolume","metadata":{"name":"pv-7","deletionTimestamp":"2026-11-20T12:00:00Z"},"spec":{"claimRef":{"name":"data","namespace":"shop"},"persistentVolumeReclaimPolicy":"Retain"}}` + "\n"},
 		"pod":                   {pod + "Terminating (lasts 3h)\nVolumes:\n  v:\n    Type:       PersistentVolumeClaim\n    ClaimName:  data\nEvents:  <none>\n", `{"kind":"Pod","metadata":{"name":"db-0","namespace":"shop","deletionTimestamp":"2026-11-20T09:00:00Z"},"spec":{"nodeName":"n-1","volumes":[{"name":"data","persistentVolumeClaim":{"claimName":"data"}}]},"status":{"phase":"Unknown"}}` + "\n"},
 		"pod, an old kubectl":   {pod + "Terminating (expires Fri, 20 Nov 2026 10:00:00 +0100)\nEvents:  <none>\n", `{"kind":"Pod","metadata":{"name":"db-0","namespace":"shop","deletionTimestamp":"2026-11-20T09:00:00Z"},"spec":{"nodeName":"n-1"},"status":{"phase":"Unknown"}}` + "\n"},
+		"claim, up to 1.10":     {strings.Replace(pvc, "lasts 3h", "since Fri, 20 Nov 2026 10:00:00 +0100", 1), claim},
 		"said after the events": {pending + "  <none>\nStatus:  Terminating (lasts 3h)\n", ""},
 		"disk pressure":         {pending + "  Warning  FailedScheduling  3m (x15 over 73m)  default-scheduler  " + taint + "\n", unscheduled},
+		"named by the command":  {"$ k describe po db-0 -n shop | tail -3\nEvents:\n  Warning  FailedScheduling  3m (x15 over 73m)  default-scheduler  " + taint + "\n", unscheduled},
 		"scheduled since":       {pending + "  Warning  FailedScheduling  3m (x15 over 73m)  default-scheduler  " + taint + "\n  Normal  Scheduled  1m  default-scheduler  Successfully assigned shop/db-0 to n-1\n", ""},
 		"a condition alone":     {"status:\n  conditions:\n  - message: '0/1 nodes are available: 1 node(s) had taint {node.kubernetes.io/disk-pressure:\n      }, that the pod didn''t tolerate.'\n    reason: Unschedulable\n", `{"kind":"Pod","metadata":{"name":""},"status":{"conditions":[{"message":"0/1 nodes are available: 1 node(s) had taint {node.kubernetes.io/disk-pressure: }, that the pod didn't tolerate.","reason":"Unschedulable","status":"False","type":"PodScheduled"}],"phase":"Pending"}}` + "\n"},
 		"a condition, no room":  {"  - message: '0/1 nodes are available: 1 Insufficient cpu.'\n    reason: Unschedulable\n", ""},
@@ -177,6 +180,19 @@ func TestShown(t *testing.T) {
 				t.Errorf("-want +have\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestShownWithoutTime has a text of which nobody knows when it was written: what has no time, and what says its own.
+func TestShownWithoutTime(t *testing.T) {
+	const claim = "Name:  data\nNamespace:  shop\nStorageClass:  fast\nAccess Modes:  RWO\nStatus:  Terminating (%s)\n"
+	for status, want := range map[string]string{
+		"lasts 3h":                              "",
+		"since Fri, 20 Nov 2026 10:00:00 +0100": `{"kind":"PersistentVolumeClaim","metadata":{"name":"data","namespace":"shop","deletionTimestamp":"2026-11-20T09:00:00Z"},"spec":{"volumeName":""}}` + "\n",
+	} {
+		if _, _, shown := Lines(fmt.Appendf(nil, claim, status), time.Time{}); string(shown) != want {
+			t.Errorf("%s: %s", status, shown)
+		}
 	}
 }
 
@@ -232,6 +248,8 @@ func TestRecords(t *testing.T) {
 		"evicted, in YAML":       {"status:\n  message: 'The node was low on resource: ephemeral-storage. Threshold quantity: 8585029837,\n    available: 7911560Ki. '\n  phase: Failed\n  reason: Evicted\n", []string{"Evicted The node was low on resource: ephemeral-storage. Threshold quantity: 8585029837,"}},
 		"evicted when it came":   {"message: 'Pod The node had condition: [DiskPressure]. '\nphase: Failed\nreason: Evicted\n", []string{"Evicted The node had condition: [DiskPressure]."}},
 		"evicted, and over":      {status + "Conditions:\n  DiskPressure     False   Tue, 12 Sep 2023 12:40:29 +0000   Wed, 06 Sep 2023 03:22:50 +0000   KubeletHasNoDiskPressure     x\n", nil},
+		"evicted, a table":       {"NAME   NAMESPACE   STATUS    NODE   MESSAGE\nweb-0   shop   Evicted   n-1   The node was low on resource: inodes.\nweb-1   shop   Evicted   n-1   Pod The node had condition: [DiskPressure].\n", []string{"Evicted The node was low on resource: inodes.", "Evicted The node had condition: [DiskPressure]."}},
+		"evicted, prose":         {"Many got Evicted since The node was low on resource: inodes.\n", nil},
 		"an alert":               {"annotations:\n  message: 'The node was low on resource: ephemeral-storage.'\n  severity: page\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {

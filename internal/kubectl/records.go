@@ -20,6 +20,8 @@ var (
 	dateCommand     = pattern.New(`(?:[#$>;&] ?|^)date(?: -u)?\s*$`)
 	// lowOn is the message of the status of a pod that was evicted, in a description or in YAML.
 	lowOn = pattern.New(`^\s*[Mm]essage:\s+['"]?(?:Pod )?(The node (?:was low on resource|had condition): [^'"]*)`)
+	// evictedRow is a row of a table of pods that has the message, too.
+	evictedRow = pattern.New(`^[^"]*\sEvicted(?:\s{2,}|\t)[^"]*?(The node (?:was low on resource|had condition): [^"]*)$`)
 	// evicted is the reason beside it.
 	evicted = pattern.New(`^\s*[Rr]eason:\s+Evicted\s*$`)
 	// noNodeFor is the message of the condition PodScheduled, in YAML or alone.
@@ -105,8 +107,17 @@ func (p *page) record(i int) int {
 	if n := max(p.unschedulable(i), p.waiting(i)); n > 0 {
 		return n
 	}
+	if len(p.lines[i]) > maxRow {
+		return 0
+	}
 	m := lowOn.FindStringSubmatch(p.lines[i])
-	if m == nil || len(p.lines[i]) > maxRow || !slices.ContainsFunc(p.lines[max(i-nearReason, 0):min(i+nearReason+1, len(p.lines))], evicted.MatchString) {
+	if m != nil && !slices.ContainsFunc(p.lines[max(i-nearReason, 0):min(i+nearReason+1, len(p.lines))], evicted.MatchString) {
+		return 0
+	}
+	if m == nil && !strings.Contains(p.lines[i], "Warning") {
+		m = evictedRow.FindStringSubmatch(p.lines[i])
+	}
+	if m == nil {
 		return 0
 	}
 	e := Event{Type: "Warning", Reason: "Evicted", Message: strings.TrimSpace(m[1]), Component: "kubelet", Count: 1}
