@@ -85,7 +85,9 @@ func lockupFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 		}
 	}
 	f := incident.Certain(i.Finding(p, "CPUs have been stuck", "A CPU was stuck"))
-	f.Lone = f.Lone && !strings.HasPrefix(worst.Process, "swapper") // a paused machine
+	if worst.Process == "" && strings.Contains(worst.Reason, "rcu") || strings.HasPrefix(worst.Process, "swapper") {
+		f.Lone = f.Lone && logview.Brief(p) && worst.Process == "" // otherwise mostly a paused machine
+	}
 	if longest := longestStall(p, i); longest > 0 {
 		f.Title = headline.Fit("CPUs were stuck " + findings.Times(i.Count) + ", up to " + text.Duration(longest) + " in " +
 			cmp.Or(worst.Process, "the kernel") + ", last at " + logview.Moment(i.Last))

@@ -60,7 +60,7 @@ func stuckDevices(p *forensics.Pass) []incident.Incident {
 			}
 		}
 		return slices.DeleteFunc(list, func(i incident.Incident) bool {
-			return i.Count < logview.FewFailures && i.Last == nil && !logview.Brief(p)
+			return i.Count < logview.FewFailures && i.Last == nil && !logview.Brief(p) && !logview.Sole(p, i.Events)
 		})
 	})
 }

@@ -249,14 +249,17 @@ func emptyPod(p *forensics.Pass, empty []runtimes.PodCgroup) string {
 }
 
 func dyingFinding(p *forensics.Pass, n int) forensics.Finding {
+	most := "Most of them"
+	if len(p.Evidence.Cgroups) > 0 { // otherwise they were not read
+		most = fmt.Sprintf("Pods have %s of their own. The others", findings.Plural(len(p.Evidence.Cgroups), "cgroup"))
+	}
 	return forensics.Finding{
 		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindPath, ID: "/sys/fs/cgroup"}, Confidence: forensics.Certain,
 		ConfidenceWhy: "the kernel counts them in /proc/cgroups",
 		Title: fmt.Sprintf("The kernel has %s of at most %s memory cgroups; at the limit no container can start",
 			findings.Thousands(int64(n)), findings.Thousands(maxMemoryCgroups)),
-		Detail: fmt.Sprintf("Pods have %s of their own. The others were removed, but remain in the kernel while memory is charged to them. At the limit, mkdir in /sys/fs/cgroup fails with \"no space left on device\".",
-			findings.Plural(len(p.Evidence.Cgroups), "cgroup")),
-		Refs: []forensics.Ref{{Source: forensics.SourceCgroups, Excerpt: fmt.Sprintf("memory num_cgroups %d", n)}},
+		Detail: most + " were removed, but remain in the kernel while memory is charged to them. At the limit, mkdir in /sys/fs/cgroup fails with \"no space left on device\".",
+		Refs:   []forensics.Ref{{Source: forensics.SourceCgroups, Excerpt: fmt.Sprintf("memory num_cgroups %d", n)}},
 		Remedies: []forensics.Remedy{{
 			Action: remedy.ActionFree, Command: []string{"sysctl", "-w", "vm.drop_caches=2"}, Why: "frees dentries and inodes, the usual reason why removed cgroups remain",
 			OnlyIf: "the node has spare CPU: this can take minutes",

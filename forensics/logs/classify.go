@@ -129,7 +129,7 @@ func classify(e *entry) (occurrence, bool) {
 // that logs what strangers send it, quote them at best.
 func speaks(origin string) bool {
 	switch origin {
-	case "", "unknown", "systemd", "kube-controller-manager", ofScraper:
+	case "", "unknown", "systemd", "systemd-logind", "kube-controller-manager", ofScraper:
 		return true
 	}
 	return kubeletOrigin(origin) || cri.IsLogName(origin)

@@ -45,7 +45,7 @@ func saidOver(e *entry, o *occurrence) bool {
 // solvedWords begin or are what people write when a trouble is over, in the languages in which they write tickets.
 var solvedWords = []string{
 	"works as intended", "working as intended", "has been resolved", "have been resolved", "is resolved now", "is fixed now", "no recurrence", "has not recurred", "did not come back",
-	"has not come back", "hasn't come back", "not been seen since", "back to normal", "all good now", "all fine now", "issue can be closed", "issue resolved", "problem solved", "problem resolved", "ticket can be closed",
+	"has not come back", "hasn't come back", "not been seen since", "back to normal", "went away by itself", "went away on its own", "went away without ", "all good now", "all fine now", "issue can be closed", "issue resolved", "problem solved", "problem resolved", "ticket can be closed",
 	"rentré dans l'ordre", "plus aucune erreur", "clore le ticket", "trat nicht mehr auf", "nicht mehr auf.", "nicht mehr aufgetreten", "ist behoben", "wurde behoben", "Ticket geschlossen",
 	"quedó resuelto", "está resuelto", "no ha vuelto a", "foi resolvido", "está resolvido", "não voltou a", "è stato risolto",
 	"больше не повторя", "проблема решена", "已经解决", "问题已解决", "没有再出现", "未再出现", "解決しました", "再発していません", "復旧を確認", "해결되었", "재발하지 않",

@@ -226,6 +226,7 @@ var kernelMessages = []message{
 		kind: KindKernelIOError, lane: LaneKernel, words: "an I/O error",
 		rules: []rule{
 			{has: "I/O error", err: " dev", find: ioErrors, fill: device},
+			{has: "attempt to access beyond end of device", fill: device}, // the next line has the name
 			{has: "critical medium error", fill: device},
 			{has: "critical nexus error", fill: device},
 			{has: "critical space allocation error", fill: device},
@@ -267,6 +268,7 @@ var kernelMessages = []message{
 	{
 		kind: kindKernelLockup, lane: LaneKernel, words: "CPU lockup or stall",
 		rules: []rule{
+			{has: "BUG: soft lockup", err: " stuck for ", fill: lockup},
 			{has: "soft lockup - CPU#", fill: lockup},
 			{has: "self-detected stall", fill: lockup},
 			{has: "detected stalls on CPUs", fill: lockup},

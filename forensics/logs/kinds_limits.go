@@ -100,7 +100,7 @@ var limitMessages = []message{
 	{
 		kind: kindCgroupNoSpace, lane: LaneRuntime, words: "cgroup could not be created", deep: true,
 		rules: []rule{
-			{has: "mkdir /sys/fs/cgroup", err: "no space left on device", fill: trouble},
+			{has: "mkdir /sys/fs/cgroup", err: "no space left on device", prose: true, fill: trouble},
 			{has: "mkdir /sys/fs/cgroup", err: "cannot allocate memory", fill: trouble},
 		},
 	},
@@ -131,6 +131,7 @@ var limitMessages = []message{
 	{
 		kind: kindThinPoolLow, lane: LaneDisk, words: "thin pool of the runtime has too few free blocks", deep: true,
 		rules: []rule{
+			{event: "ThinPoolFull", fill: wholeMessage}, // a row that internal/kubectl has read
 			{start: "devmapper: Thin Pool has ", has: "which is less than minimum required", fill: trouble},
 			{start: "Error response from daemon: devmapper: Thin Pool has ", has: "which is less than minimum required", fill: trouble},
 			{has: "blocks which is less than minimum required", fill: trouble}, // of data or metadata

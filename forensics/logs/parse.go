@@ -328,6 +328,8 @@ func (p *lineParser) peel(e *entry, s *shape, text string) (string, bool) {
 		return p.dated(e, s, text)
 	case c == 'k' && (strings.HasPrefix(text, "kern ") || strings.HasPrefix(text, "kern: ")):
 		return p.decoded(e, s, text)
+	case s.depth == 0 && ofTalos.MatchString(text):
+		return p.talos(e, s, text)
 	case s.depth == 0 && facility.MatchString(text):
 		return p.priority(e, s, text[strings.IndexByte(text, '<'):])
 	case (c == ' ' || 'a' <= c && c <= 'z') && s.depth == 0:

@@ -282,6 +282,25 @@ func (p *lineParser) stamped(e *entry, s *shape, text string, t time.Time, end i
 	return rest, true
 }
 
+// ofTalos is how "talosctl dmesg" begins a line: the node, facility and level, and a time.
+var ofTalos = pattern.New(`^(\S{1,64}): +(\w+): +(emerg|alert|crit|err|warning|notice|info|debug): +\[(\d{4}-\d\d-\d\dT[\d:.]+Z)\]: ?`)
+
+func (p *lineParser) talos(e *entry, s *shape, text string) (string, bool) {
+	m := ofTalos.FindStringSubmatch(text)
+	t, _, zoned := p.rfc3339(m[4])
+	if t.IsZero() {
+		return text, false
+	}
+	s.stamp(e, t, zoned)
+	s.push(layerDmesg)
+	s.head = true
+	e.on(m[1], true)
+	if e.Origin = "kernel"; m[2] != "kern" { // a service of the system writes into the same log
+		e.Origin = ofApplication
+	}
+	return text[len(m[0]):], true
+}
+
 // withoutPriority says whether what follows a time is "HOST APP PROCID - STRUCTURED-DATA", as in files of RFC 5424.
 func withoutPriority(text string) bool {
 	words := strings.SplitN(text, " ", 6)

@@ -27,6 +27,39 @@ func systemIn(text string) forensics.Evidence {
 	return e
 }
 
+// TestMemoryCgroupsInText reads /proc/cgroups.
+func TestMemoryCgroupsInText(t *testing.T) {
+	const heading = "#subsys_name\thierarchy\tnum_cgroups\tenabled\n"
+	for text, want := range map[string]int{
+		heading + "cpu\t2\t131\t1\nmemory\t7\t65534\t1\npids\t6\t22\t1\n": 65534,
+		heading + "memory\t0\t65534\t0\n":                                 0, // not enabled
+		"memory\t7\t65534\t1\n# num_cgroups\n":                            0,
+	} {
+		e, n := systemIn(text), 0
+		if e.CgroupTotals != nil {
+			n = e.CgroupTotals.MemoryCgroups
+		}
+		if n != want {
+			t.Errorf("%q: %d, want %d", text, n, want)
+		}
+	}
+}
+
+// TestStatusOfContainers reads /proc/PID/status of what has not become the program of a container.
+func TestStatusOfContainers(t *testing.T) {
+	const status = "$ cat /proc/71/status\nName:\trunc:[2:INIT]\nUmask:\t0022\nState:\tD (disk sleep)\nTgid:\t71\nPid:\t71\nPPid:\t70\n"
+	for text, want := range map[string]int{
+		status: 1,
+		strings.Replace(status, "D (disk", "S (", 1):                      0,
+		strings.Replace(status, "runc:[2:INIT]", "postgres", 1):           0, // which may read from a disk at the moment
+		status + "SigPnd:\t0000000000000000\nShdPnd:\t0000000000000100\n": 1,
+	} {
+		if e := systemIn(text); len(e.Threads) != want {
+			t.Errorf("%q: %+v", text, e.Threads)
+		}
+	}
+}
+
 // TestZombiesInText counts the zombies of a parent.
 func TestZombiesInText(t *testing.T) {
 	listed := "Z 71 801 sh\nZ 71 802 sh\nZ 71 803 sh\nZ 71 804 sh\n"

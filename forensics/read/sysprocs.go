@@ -302,7 +302,7 @@ func (x *systemText) waiting() []procs.Thread {
 			t.WaitSeconds, t.WaitFrom = &seconds, "hung-task"
 		}
 		switch {
-		case dying, hung, row.pending, wait.Kind == procs.WaitFreezer && row.createsContainer() && row.old,
+		case dying, hung, row.pending, (wait.Kind == procs.WaitFreezer || row.blocked()) && row.createsContainer() && row.old,
 			row.killed && row.blocked() && wait.Unkillable(), remote(wait) && (row.short() || x.selected(row)), row.blocked() && row.short() && row.old,
 			wait.Kind == procs.WaitExit && wait.Unkillable() && row.old:
 			list = append(list, t)

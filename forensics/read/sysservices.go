@@ -158,3 +158,20 @@ func (r *freezerReader) line(s string, _ int) {
 	})
 	r.to.saw(forensics.SourceCgroups, r.name)
 }
+
+// A cgroupReader reads how many memory cgroups the kernel has, by /proc/cgroups (cgroups(7)).
+type cgroupReader struct {
+	to      *systemText
+	name    string
+	heading bool
+}
+
+var memoryCgroups = pattern.New(`^memory\s+\d+\s+(\d+)\s+1$`)
+
+func (r *cgroupReader) line(s string, _ int) {
+	r.heading = r.heading || strings.HasPrefix(s, "#subsys_name")
+	if m := memoryCgroups.FindStringSubmatch(s); m != nil && r.heading {
+		r.to.memoryCgroups = atoi(m[1])
+		r.to.saw(forensics.SourceCgroups, r.name)
+	}
+}

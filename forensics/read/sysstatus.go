@@ -6,13 +6,14 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
-// A statusReader reads /proc/PID/status of processes in state D that a SIGKILL waits for.
+// A statusReader reads /proc/PID/status of processes in state D: those that a SIGKILL waits for, and those of containers that do not start.
 type statusReader struct {
 	processReader
 	pid     int
 	tid     int // 0 where the file is that of the process
 	comm    string
 	blocked bool
+	head    bool // the file is shown from its beginning
 }
 
 // statusLine is one of the file, or its name.
@@ -32,13 +33,17 @@ func (r *statusReader) line(s string, line int) {
 	switch value := m[4] + m[6]; m[3] + m[5] {
 	case "":
 	case "Name":
-		r.comm, r.blocked = value, false
+		r.comm, r.blocked, r.head = value, false, true
 	case "State":
 		r.blocked = value == "D"
 	case "Tgid", "Pid":
 		if r.tid == 0 {
 			r.pid = atoi(value)
 		}
+		if row := (processRow{pid: r.pid, tid: r.tid, state: "D", args: []string{r.comm}, old: true}); r.head && r.blocked && row.createsContainer() && !r.listed(r.pid) {
+			r.add(row, line)
+		}
+		r.head = false
 	default:
 		set, _ := strconv.ParseUint(value, 16, 64)
 		switch {

@@ -49,8 +49,10 @@ type systemText struct {
 	// kubelet is one that does not run, frozen are cgroups of pods.
 	kubelet *kubelet.Instance
 	frozen  []runtimes.PodCgroup
-	zombies zombies
-	tables  mountTables
+
+	memoryCgroups int // that the kernel has; 0 is unknown
+	zombies       zombies
+	tables        mountTables
 	// goroutines is how many the kubelet has by its metrics, the last time; 0 where none were given.
 	goroutines float64
 	// searched are UIDs that no pod of the cluster has, with the command that has searched for them.
@@ -132,11 +134,12 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{&leakReader{to: x, name: name}, []string{"/mountinfo", "/mounts", "findmnt "}},
 		{&timeReader{to: x, name: name}, []string{"time "}},
 		{calls, []string{"stat", "timeout ", "AT_FDCWD", "getdents", "access(", "chdir(", "readlink("}},
-		{&statusReader{processReader: processReader{to: x, name: name}}, []string{"Pnd:"}},
+		{&statusReader{processReader: processReader{to: x, name: name}}, []string{"Pnd:", "runc:["}},
 		{&detachedReader{to: x, name: name}, []string{"umount", "unmap", "rmdir", "cannot remove"}},
 		{&servedReader{to: x, name: name}, []string{"geesefs", "goofys", "gcsfuse", "glusterfs", "juicefs"}},
 		{&metricReader{to: x, name: name}, []string{goroutineMetric, "goroutine profile: total "}},
 		{&freezerReader{to: x, name: name}, []string{"FROZEN"}},
+		{&cgroupReader{to: x, name: name}, []string{"num_cgroups"}},
 		{&errorReader{to: x, name: name}, []string{"tale ", "endpoint", "ost is down", "nput/output", "\xc3", "\xd0", "\xe3", "\xe4", "\xe5", "\xe6", "\xe7", "\xe8", "\xe9", "icht verbunden", "eraltet"}},
 	} {
 		if slices.ContainsFunc(r.marks, func(mark string) bool { return bytes.Contains(text, []byte(mark)) }) {
@@ -152,7 +155,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		if quotation.Has(string(line)) || len(line) > longestLine {
 			continue
 		}
-		s := strings.TrimRight(string(line), "\r\n\t ")
+		s := strings.ReplaceAll(strings.TrimRight(string(line), "\r\n\t "), "**", "") // Markdown's for what is important
 		for _, r := range readers {
 			r.line(s, number)
 		}
@@ -241,6 +244,9 @@ func (x *systemText) addTo(e *forensics.Evidence) {
 	if len(e.Cgroups) == 0 {
 		e.Cgroups = x.frozen
 	}
+	if e.CgroupTotals == nil && x.memoryCgroups > 0 {
+		e.CgroupTotals = &runtimes.CgroupTotals{MemoryCgroups: x.memoryCgroups}
+	}
 	for _, source := range []string{
 		forensics.SourceMounts, forensics.SourceHealth, forensics.SourceDisks, forensics.SourceThreads, forensics.SourcePodDirs, forensics.SourceHolders,
 		forensics.SourceProcesses, forensics.SourceKubelet, forensics.SourceMetrics, forensics.SourceCgroups,
@@ -249,7 +255,7 @@ func (x *systemText) addTo(e *forensics.Evidence) {
 			forensics.SourceMounts: len(e.Mounts.Mounts) > 0, forensics.SourceHealth: len(e.Probes) > 0,
 			forensics.SourceDisks: e.Disks != nil, forensics.SourceThreads: true,
 			forensics.SourcePodDirs: len(e.PodDirs) > 0, forensics.SourceHolders: e.MountUse != nil,
-			forensics.SourceProcesses: len(e.Processes) > 0, forensics.SourceKubelet: e.Kubelet != nil, forensics.SourceMetrics: e.Kubelet != nil, forensics.SourceCgroups: len(e.Cgroups) > 0,
+			forensics.SourceProcesses: len(e.Processes) > 0, forensics.SourceKubelet: e.Kubelet != nil, forensics.SourceMetrics: e.Kubelet != nil, forensics.SourceCgroups: len(e.Cgroups) > 0 || e.CgroupTotals != nil,
 		}[source]
 		known := slices.ContainsFunc(e.Coverage, func(s forensics.Source) bool { return s.Source == source })
 		if name, ok := x.seen[source]; ok && has && !known {

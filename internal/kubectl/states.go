@@ -22,6 +22,8 @@ var (
 	timedOut = pattern.New(`^\s*(?:(?:rc|exit(?: code| status)?|status|ret)\s*[=:]?\s*)?(?:124|137|Killed|Terminated)\s*$`)
 	// cutOffSaid is the same in a sentence, with the status that timeout(1) has returned.
 	cutOffSaid = pattern.New("`(?:sudo )?timeout (?:-\\S+ (?:[A-Z]+ )?)*([1-9]\\d+)s? (?:sudo )?((?:crictl|docker|ctr|nerdctl)\\b(?: -\\S+ \\S+?)*? (?:ps|pods|info|version|images|tasks? ls|c(?:ontainers?)? ls)\\b[^;&|`]*?)\\s*(?:;\\s*echo\\b[^`]*\\$\\?[^`]*)?`,? (?:(?:\\w+ ){0,2}(?:prints?|says?|returns?|returned|gives?|exits?|exited|ends?|printed|gave)(?: (?:with|rc|code|status))*|-+>|=>|=|:) (?:124|137)\\b")
+	// thinPool is a pool without space, as "docker info" or lvs(8) shows it: LV VG Attr LSize [Pool Origin] Data% Meta%.
+	thinPool = pattern.New(`^\s*\**(?:Data|Metadata) Space Available: 0 ?B\**\s*$|^\s*\S+\s+\S+\s+twi[\w-]{7}\s+\S+\s+(?:\S+\s+){0,2}?\**(?:100\.00|99\.[5-9]\d)\**(?:\s|$)`)
 	// mountLister is a command that lists or counts mounts of NFS, or those whose line has a word.
 	mountLister = pattern.New("[#$>] (?:sudo )?(?:" +
 		`(?:grep|egrep)(?: -[ciEw]+)* ['"]?([\w./:-]+)['"]? /(?:proc/(?:self/)?mount(?:s|info)|etc/mtab)` +
@@ -38,6 +40,8 @@ const (
 	runsAtLeast = time.Minute
 	// kubeletRestarts is one that ends and is started again, by the properties of its unit.
 	kubeletRestarts = "KubeletRestarts"
+	// thinPoolFull is one that has no space left.
+	thinPoolFull = "ThinPoolFull"
 	// runtimeSilent is a question that a runtime has not answered in the seconds that somebody gave it.
 	runtimeSilent = "RuntimeSilent"
 	// noMount is an empty list of mounts; the message is what was looked for.
@@ -67,6 +71,8 @@ func (p *page) state(i int) int {
 			return 0
 		}
 		e.Reason, e.Message = kubeletRestarts, unit+".service: restart counter is at "+m[1]
+	} else if thinPool.MatchString(line) {
+		e.Reason, e.Message, e.Component = thinPoolFull, strings.ReplaceAll(strings.TrimSpace(line), "**", ""), "lvs"
 	} else if m := p.killed(i); m != nil {
 		e.Reason, e.Message, e.Component = runtimeSilent, m[2]+": no answer within "+m[1]+" s", "crictl"
 	} else {

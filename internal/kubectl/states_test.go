@@ -8,6 +8,12 @@ func TestStates(t *testing.T) {
 	const shown, loop = "# systemctl show kubelet -p NRestarts,ActiveState,SubState\n", "NRestarts=611\nActiveState=activating\nSubState=auto-restart\n"
 	for _, c := range []struct{ name, text, want string }{
 		{"a kubelet that ends again and again", shown + loop, kubeletRestarts},
+		{"a thin pool", "# lvs -a\n  thinpool         vg   twi-aot-D- 60.00g             **100.00** 0.17\n", thinPoolFull},
+		{"a thin pool of another", "  pool vg twi-aotz-- 60.00g 99.71 4.10\n", thinPoolFull},
+		{"a thin pool with space", "  pool vg twi-aotz-- 60.00g 95.10 4.10\n", ""},
+		{"a thick volume", "  lv vg -wi-ao---- 60.00g 100.00\n", ""},
+		{"a pool of docker", " Data Space Total: 64.42GB\n **Data Space Available: 0B**\n", thinPoolFull},
+		{"a pool of docker with space", " Data Space Available: 0.2GB\n", ""},
 		{"it has failed", "$ sudo systemctl --no-pager show kubelet.service\nNRestarts=5\nResult=start-limit-hit\nActiveState=failed\nSubState=failed\n", kubeletRestarts},
 		{"named by its properties", "Id=k3s-agent.service\n" + loop, kubeletRestarts},
 		{"it runs now", shown + "NRestarts=611\nActiveState=active\nSubState=running\n", ""},

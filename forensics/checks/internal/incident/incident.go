@@ -101,7 +101,7 @@ func (s Spec) Find(p *forensics.Pass, list []logs.Event) []Incident {
 	}
 	for n, i := range found {
 		waited := s.Waited && i.Current && logview.Picked(p, i.Last)
-		found[n].brief = i.Count < s.Few && !waited && i.Current && (logview.Brief(p) || !i.ofKernel()) && logview.LastWritten(p, i.Last)
+		found[n].brief = i.Count < s.Few && !waited && i.Current && i.shown(p) && logview.LastWritten(p, i.Last)
 		found[n].few = i.Count < s.Few && !waited && !found[n].brief
 	}
 	return slices.DeleteFunc(found, func(i Incident) bool { return i.few || s.Kubelet && !logview.AfterStart(p, i.Last) })
@@ -141,6 +141,12 @@ func (s Spec) judge(p *forensics.Pass, i *Incident) {
 		}
 		i.First = i.Last
 	}
+}
+
+// shown says whether somebody who shows the messages may show them because of what they say. Those of the kernel stand in each excerpt of its
+// log, which have others, too.
+func (i Incident) shown(p *forensics.Pass) bool {
+	return !i.ofKernel() || logview.Brief(p) || logview.Sole(p, i.Events)
 }
 
 // ofKernel says whether only the kernel writes of it: a start of the machine ends that, and not what a kubelet needs of others.
@@ -195,7 +201,7 @@ func (i Incident) Finding(p *forensics.Pass, now, then string) forensics.Finding
 	if i.lone {
 		f.Confidence, f.ConfidenceWhy = forensics.Possible, FewLines
 	}
-	f.Lone = i.Current && (i.Minor || i.brief) && logview.LastWritten(p, i.Last) && (!i.ofKernel() || logview.Brief(p))
+	f.Lone = i.Current && (i.Minor || i.brief) && logview.LastWritten(p, i.Last) && i.shown(p)
 	reason := i.Reason()
 	if i.Grave() {
 		f.Severity = forensics.Warning

@@ -3,6 +3,7 @@ package logview
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -262,6 +263,17 @@ func Brief(p *forensics.Pass) bool {
 	const most, mostBytes = 3, 2 << 10
 	_, all, bytes := saved(p)
 	return all > 0 && all <= most && bytes <= mostBytes
+}
+
+// Sole says whether a text that somebody has written shows nothing else of a log than these messages, with a stack perhaps: they are what it is
+// about.
+func Sole(p *forensics.Pass, messages []logs.Event) bool {
+	const most = 64 // lines, of a stack and the registers
+	ofLogs, all, _ := saved(p)
+	return all > 0 && all <= mostWritten && ofLogs <= most && !slices.ContainsFunc(Story(p).Events, func(e logs.Event) bool {
+		beside := strings.HasPrefix(string(e.Kind), "said-") || strings.HasPrefix(string(e.Kind), "kernel-stall-")
+		return !beside && !slices.ContainsFunc(messages, func(m logs.Event) bool { return m.Kind == e.Kind })
+	})
 }
 
 // LastWritten is Picked of a text that may be longer: whether a message of that time is at its end.
