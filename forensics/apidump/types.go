@@ -201,11 +201,11 @@ func (d *Dump) Merge(other Dump) {
 		}
 		return
 	}
-	merge(&d.Pods, other.Pods, func(p Pod) Object { return p.Object })
-	merge(&d.Nodes, other.Nodes, func(n Node) Object { return n.Object })
-	merge(&d.Claims, other.Claims, func(c Claim) Object { return c.Object })
-	merge(&d.Volumes, other.Volumes, func(v Volume) Object { return v.Object })
-	merge(&d.Owners, other.Owners, func(o Object) Object { return o })
+	merge(&d.Pods, other.Pods, func(p *Pod) *Object { return &p.Object })
+	merge(&d.Nodes, other.Nodes, func(n *Node) *Object { return &n.Object })
+	merge(&d.Claims, other.Claims, func(c *Claim) *Object { return &c.Object })
+	merge(&d.Volumes, other.Volumes, func(v *Volume) *Object { return &v.Object })
+	merge(&d.Owners, other.Owners, func(o *Object) *Object { return o })
 	for kind, n := range other.Kinds {
 		d.Kinds[kind] += n
 	}
@@ -240,25 +240,50 @@ func (d *Dump) Trim() {
 	}
 }
 
-func merge[T any](have *[]T, more []T, object func(T) Object) {
-	at := make(map[string]int, 2*len(*have))
-	for i, v := range *have {
-		at[object(v).name()], at[object(v).key()] = i, i
-	}
-	for _, v := range more {
-		i, ok := at[object(v).key()]
-		if !ok && object(v).Partial { // a row of a table has no UID
-			i, ok = at[object(v).name()]
+func merge[T any](have *[]T, more []T, object func(*T) *Object) {
+	objects := func(list []T) []*Object {
+		all := make([]*Object, len(list))
+		for i := range list {
+			all[i] = object(&list[i])
 		}
-		if ok {
-			if !object(v).Partial || object((*have)[i]).Partial {
-				(*have)[i] = v
-			}
-			continue
-		}
-		at[object(v).key()] = len(*have)
-		*have = append(*have, v)
+		return all
 	}
+	for i, at := range places(objects(*have), objects(more)) {
+		switch {
+		case at == len(*have):
+			*have = append(*have, more[i])
+		case at >= 0:
+			(*have)[at] = more[i]
+		}
+	}
+}
+
+// places are where objects go in a list of others: in the place of one, behind the last, or nowhere (-1). It is the part of merge that is the
+// same for all types.
+func places(list, more []*Object) []int {
+	at := make(map[string]int, 2*len(list))
+	for i, o := range list {
+		at[o.name()], at[o.key()] = i, i
+	}
+	all := make([]int, len(more))
+	for k, o := range more {
+		i, ok := at[o.key()]
+		if !ok && o.Partial { // a row of a table has no UID
+			i, ok = at[o.name()]
+		}
+		switch {
+		case !ok:
+			i = len(list)
+			at[o.key()] = i
+			list = append(list, o)
+		case o.Partial && !list[i].Partial:
+			i = -1
+		default:
+			list[i] = o
+		}
+		all[k] = i
+	}
+	return all
 }
 
 func (o Object) key() string {
