@@ -50,10 +50,11 @@ another process id or another start shows the end. Restarts before the log began
 				return
 			}
 		}
+		if exits := logview.Events(p, "kubelet-exited"); len(exits) > 0 && logview.Brief(p) && (len(lives) == 0 || len(lives) == 1 && lives[0].Last == nil && lives[0].End == logs.EndRunning) {
+			p.Report(exitFinding(p, exits[len(exits)-1]))
+			return
+		}
 		if !logview.SawKubelet(p) || len(lives) == 0 {
-			if exits := logview.Events(p, "kubelet-exited"); len(exits) > 0 && logview.Brief(p) {
-				p.Report(exitFinding(p, exits[len(exits)-1]))
-			}
 			return
 		}
 		var over []logs.Life

@@ -46,7 +46,7 @@ ownership (fsGroup).`,
 			if pod.Kind == "" && e.Volume != "" && !pods[""] { // an event that was quoted alone
 				return incident.Thing(forensics.KindVolume, e.Volume)
 			}
-			if pods[pod.ID] {
+			if pods[pod.ID] || e.PodName != "" && pods[e.PodName] {
 				return forensics.Entity{}
 			}
 			return pod

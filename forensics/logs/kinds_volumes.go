@@ -89,6 +89,7 @@ var volumeMessages = []message{
 			{start: "Output: mount: ", has: "wrong fs type, bad option", fill: quotedOfMount},
 			{start: "mount.nfs: ", has: "by server while mounting ", fill: quotedOfMount},
 			{start: "mount.nfs: ", has: "onnection timed out", fill: quotedOfMount},
+			{start: "mount error(", has: "): ", prose: true, fill: quotedOfMount}, // mount.cifs
 			{start: "mount: wrong fs type, bad option, bad superblock on ", fill: quotedOfMount},
 			{start: "Output: umount", has: ": /var/lib/kubelet/", find: []string{"Output: umount"}, fill: quotedOfUmount},
 			{start: "umount: /var/lib/kubelet/", fill: quotedOfUmount},
@@ -194,6 +195,7 @@ var volumeMessages = []message{
 		kind: kindCSIRegistrationRefused, lane: LaneVolumes, words: "CSI driver registration was refused",
 		rules: []rule{ // the registrar beside a driver, which asks it for its name
 			{start: "Error retreiving CSI driver name", fill: registration},
+			{start: "Registration process failed with error", fill: registration},
 		},
 	},
 	{
@@ -242,6 +244,8 @@ var volumeMessages = []message{
 		rules: []rule{
 			{has: "failed to attach: rpc error", fill: csiAttach},
 			{has: "failed to detach: rpc error", fill: csiAttach},
+			{start: "Error processing \"csi-", has: "\": failed to detach: ", fill: csiAttach}, // its volume attachment
+			{start: "Error processing \"csi-", has: "\": failed to attach: ", fill: csiAttach},
 		},
 	},
 	{

@@ -48,6 +48,7 @@ type zombieReader struct {
 	number  bool     // a number follows: that of all zombies
 	parent  int      // or that of the children of one
 	rows    int      // since the command
+	second  bool     // another command stands before it on the line
 	picked  []string // the processes whose parents a command prints
 	above   []branch // the processes of a tree that a row may be below
 }
@@ -169,7 +170,7 @@ func (r *zombieReader) rest(text string) {
 			z.of[r.parent] = atoi(text)
 			r.to.saw(forensics.SourceProcesses, r.name)
 		}
-	case r.columns != nil && !r.counted(strings.Fields(text)):
+	case r.columns != nil && !r.counted(strings.Fields(text)) && (r.rows > 1 || !r.second):
 		r.columns = nil
 	}
 }
@@ -186,7 +187,7 @@ func (r *zombieReader) count(n int) {
 func (r *zombieReader) command(text string) {
 	stages := strings.Split(strings.TrimRight(text, " ;`"), "|")
 	last := strings.TrimSpace(stages[len(stages)-1])
-	r.columns, r.rows, r.last = nil, 0, false
+	r.columns, r.rows, r.last, r.second = nil, 0, false, strings.Contains(stages[0], ";")
 	r.all = slices.ContainsFunc(stages[1:], func(s string) bool { return selectsZ.MatchString(s) && !inverted.MatchString(s) })
 	r.all = r.all || onlyState.MatchString(stages[0]) && strings.Contains(last, "Z")
 	r.number = r.all && (strings.HasPrefix(last, "grep -c") || strings.HasPrefix(last, "wc -l"))
