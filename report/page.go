@@ -183,14 +183,19 @@ func (p *page) addCounts(r Report) {
 	}
 }
 
-func (p *page) addNav(r Report) {
-	add := func(href, text string, n int, sub bool) {
-		item := navItem{Href: href, Text: text, Sub: sub}
-		if n >= 0 {
-			item.Count = grouped(int64(n))
-		}
-		p.Nav = append(p.Nav, item)
+// addNavItem adds one; n is a number beside it, -1 for none. It is not inlined: there would be 25 copies of it.
+//
+//go:noinline
+func (p *page) addNavItem(href, text string, n int, sub bool) {
+	item := navItem{Href: href, Text: text, Sub: sub}
+	if n >= 0 {
+		item.Count = grouped(int64(n))
 	}
+	p.Nav = append(p.Nav, item)
+}
+
+func (p *page) addNav(r Report) {
+	add := p.addNavItem
 	known := func(source string, n int) int { // without a number where nothing was collected
 		if ok, _ := r.Evidence.Saw(source); !ok && n == 0 {
 			return -1

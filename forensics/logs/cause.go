@@ -77,9 +77,7 @@ const (
 // Cause is the cause that an event gives; "" where it gives no known one. It is computed from Kind, Reason and Code, so that evidence of
 // every version has it.
 func (e Event) Cause() Cause {
-	says := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(e.Reason, w) })
-	}
+	says := func(words ...string) bool { return containsAny(e.Reason, words) }
 	if e.refused() {
 		return CauseRuntimeDown
 	}
@@ -253,4 +251,11 @@ func (e Event) refused() bool {
 		return e.Code == "Unavailable" && strings.Contains(e.Reason, "dial unix ") && strings.Contains(e.Reason, ".sock: connect: ")
 	}
 	return false
+}
+
+// containsAny says whether a text has one of these words. It is not inlined: there would be dozens of copies of it.
+//
+//go:noinline
+func containsAny(text string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }

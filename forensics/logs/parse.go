@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -93,6 +94,8 @@ type lineParser struct {
 	crashed bool
 	// brief says that the lines are all of a text in which somebody shows a message, see [isBrief].
 	brief bool
+	// shown are the lines of another text that are shown so.
+	shown []string
 }
 
 // parse understands an entry of one line, or of several of which the later ones belong to the message. The strings of
@@ -127,7 +130,7 @@ func (p *lineParser) parse(lines ...string) (entry, shape) {
 	default:
 		e.Message = strings.TrimRight(text, " \t")
 		if s.depth == 0 {
-			e.quoted(strings.TrimLeft(e.Message, " \t"), rest, p.brief)
+			e.quoted(strings.TrimLeft(e.Message, " \t"), rest, p.brief || len(p.shown) > 0 && slices.Contains(p.shown, strings.TrimRight(lines[0], "\r\n")))
 		}
 	}
 	if e.Bare && e.Time.IsZero() {

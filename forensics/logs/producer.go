@@ -115,7 +115,7 @@ func (p *producer) split(ctx context.Context, in io.Reader) error {
 			}
 			p.matcher = p.r.matcher(p.parser.origin, buf)
 			p.parser.crashed = crashedOther(buf) || crashedShown(buf)
-			p.parser.brief = err != nil && isBrief(buf)
+			p.parser.look(buf, err != nil)
 			p.settle(buf)
 		}
 		c := &chunk{text: buf, parser: p.parser, matcher: p.matcher, done: make(chan struct{}), unnumbered: p.skipped > 0 || p.maxRecords > 0}

@@ -120,6 +120,7 @@ func (r *reader) fold(p *progress, c *chunk) {
 	p.unnumbered = p.unnumbered || c.unnumbered
 	p.Lines += c.lines
 	p.Prose += c.prose
+	p.Shown = int64(len(c.parser.shown))
 	p.Selected += c.selected
 	p.Bytes += c.bytes
 	p.cut += c.cut

@@ -20,7 +20,7 @@ func Recognise(text []byte) bool {
 	if isJournalExport(text) || isJournalPretty(text) {
 		return true
 	}
-	p.brief = isBrief(text)
+	p.look(text, true)
 	lines := 0
 	for line := range bytes.Lines(text) {
 		if lines++; lines > recogniseLines {
@@ -30,7 +30,7 @@ func Recognise(text []byte) bool {
 			continue
 		}
 		e, s := p.parse(string(line))
-		if _, known := classify(&e); known && e.Bare && (p.brief || !isRuntime(e.Message) || strings.HasPrefix(e.Message, "runtime network ") || strings.HasPrefix(e.Message, "runtime: failed to create new OS thread")) { // which is a dump
+		if _, known := classify(&e); known && e.Bare && (e.Brief || !isRuntime(e.Message) || strings.HasPrefix(e.Message, "runtime network ") || strings.HasPrefix(e.Message, "runtime: failed to create new OS thread")) { // which is a dump
 			return true
 		}
 		if s.has(layerKlog) || s.has(layerKlogJSON) || s.has(layerJournal) || s.has(layerSyslog) || s.has(layerCRI) ||

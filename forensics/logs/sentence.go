@@ -36,6 +36,38 @@ func isBrief(text []byte) bool {
 	return lines <= briefLines
 }
 
+// look learns from the beginning of a log, or from all of it, which lines somebody shows for what they say.
+func (p *lineParser) look(text []byte, whole bool) {
+	p.brief = whole && isBrief(text)
+	p.shown = nil
+	if whole && !p.brief {
+		p.shown = shownLines(text)
+	}
+}
+
+// fence is what package pasted leaves of the fences around a few lines.
+const fence = "```"
+
+// shownLines are the lines between fences, if those are as few as a brief text has.
+func shownLines(text []byte) (list []string) {
+	if len(text) > maxProse || !bytes.Contains(text, []byte(fence)) {
+		return nil
+	}
+	inside, size := false, 0
+	for line := range bytes.Lines(text) {
+		switch line = bytes.TrimRight(line, "\r\n"); {
+		case string(line) == fence:
+			inside = !inside
+		case inside && len(bytes.TrimSpace(line)) > 0:
+			list, size = append(list, string(line)), size+len(line)
+		}
+		if len(list) > briefLines || size > briefBytes || inside && aboutWords.Match(line) {
+			return nil
+		}
+	}
+	return list
+}
+
 // overBehind is what follows a quoted message in a sentence that says that it means nothing, or that it is over.
 var overBehind = pattern.New(`(?i)^[ ,]*(?:(?:is|are|was|were|has been|have been|can be|could be|may be)(?: \w+)? (?:fixed|solved|resolved|gone|harmless|normal|expected|ignored|misleading|logged|found)|of (?:yesterday|last)|(?:went|goes) away|no longer|disappeared)\b`)
 

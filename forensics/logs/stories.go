@@ -235,7 +235,7 @@ func (r *Reader) glance(ctx context.Context, l *addedLog) {
 		p.parser.origin = writtenBy(buf)
 	}
 	whole := err != nil
-	p.parser.brief = whole && isBrief(buf)
+	p.parser.look(buf, whole)
 	p.settle(buf)
 	l.dates.noteSettled(&p)
 	if !whole { // the last line is cut

@@ -74,6 +74,8 @@ type File struct {
 	// Prose is how many of them do not begin as programs begin a line: words, tables, what commands print. It is counted in texts of at most
 	// 256 KiB, and 0 in others.
 	Prose int64 `json:"prose,omitempty"`
+	// Shown is how many of them a text shows between fences, where those are all that it shows, three at most.
+	Shown int64 `json:"shown,omitempty"`
 	// Selected are the lines that held a literal of a known message.
 	Selected int64      `json:"selected"`
 	First    *time.Time `json:"first,omitempty"`

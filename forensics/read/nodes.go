@@ -230,7 +230,8 @@ func shareObjects(p part, nodes []*nodeEvidence, rest *nodeEvidence) {
 	}
 	for _, pod := range objects.Pods {
 		n := owner(pod.Node)
-		share(n).Pods = append(share(n).Pods, pod)
+		d := share(n)
+		d.Pods = append(d.Pods, pod)
 		for _, c := range pod.Claims {
 			if name := pod.Namespace + "/" + c; !slices.Contains(claims[name], n) {
 				claims[name] = append(claims[name], n)
@@ -238,8 +239,8 @@ func shareObjects(p part, nodes []*nodeEvidence, rest *nodeEvidence) {
 		}
 	}
 	for _, node := range objects.Nodes {
-		n := owner(node.Name)
-		share(n).Nodes = append(share(n).Nodes, node)
+		d := share(owner(node.Name))
+		d.Nodes = append(d.Nodes, node)
 	}
 	volumes := map[string][]*nodeEvidence{}
 	for _, c := range objects.Claims {
@@ -248,7 +249,8 @@ func shareObjects(p part, nodes []*nodeEvidence, rest *nodeEvidence) {
 			users = []*nodeEvidence{rest}
 		}
 		for _, n := range users {
-			share(n).Claims = append(share(n).Claims, c)
+			d := share(n)
+			d.Claims = append(d.Claims, c)
 		}
 		if c.Volume != "" {
 			volumes[c.Volume] = users
@@ -260,7 +262,8 @@ func shareObjects(p part, nodes []*nodeEvidence, rest *nodeEvidence) {
 			users = []*nodeEvidence{rest}
 		}
 		for _, n := range users {
-			share(n).Volumes = append(share(n).Volumes, v)
+			d := share(n)
+			d.Volumes = append(d.Volumes, v)
 		}
 	}
 	for n, d := range shares {

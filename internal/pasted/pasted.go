@@ -20,11 +20,19 @@ const MaxSize = 1 << 20
 // nothing to change.
 func Clean(text []byte) []byte {
 	lines := strings.Split(string(text), "\n")
-	tests := dropTests(lines) || dropManual(lines)
-	if !tests && machineWritten(lines) {
-		return nil
+	changed := plain(lines)
+	dropped := dropTests(lines) || dropManual(lines)
+	if !dropped && machineWritten(lines) {
+		if !changed {
+			return nil
+		}
+		return []byte(strings.Join(lines, "\n"))
 	}
-	changed := decode(lines) || tests
+	if decode(lines) && !dropped {
+		dropped = dropTests(lines) || dropManual(lines) // in which no-break spaces were
+		changed = true
+	}
+	changed = changed || dropped
 	changed = unframe(lines) || changed
 	changed = unwrap(lines) || changed
 	changed = unprefix(lines) || changed
@@ -69,9 +77,18 @@ var typographic = strings.NewReplacer(
 	"<pre>", "", "</pre>", "", "<code>", "", "</code>", "", "<br>", "", "<br/>", "",
 )
 
+// widths are the blanks among them, which mean the same within JSON.
+var widths = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "\u2007", " ")
+
 func decode(lines []string) (changed bool) {
 	for i, line := range lines {
-		if strings.HasPrefix(line, "{") || !strings.ContainsAny(line, "\u00a0\u202f\u2007\u200b\u200e\u2060“”„«»‘’&<") {
+		if strings.HasPrefix(line, "{") && strings.Contains(line, `"`) {
+			if plain := widths.Replace(line); plain != line {
+				lines[i], changed = plain, true
+			}
+			continue
+		}
+		if !strings.ContainsAny(line, "\u00a0\u202f\u2007\u200b\u200e\u2060“”„«»‘’&<") {
 			continue
 		}
 		if plain := typographic.Replace(line); plain != line {
@@ -101,13 +118,21 @@ var (
 )
 
 func strip(lines []string) (changed bool) {
-	indent := ""
+	indent, between := "", ""
+	if showsFew(lines) {
+		between = "```" // what is between fences is what the text is about
+	}
 	for i, line := range lines {
 		text := strings.TrimSuffix(line, "\r")
 		for strings.HasPrefix(text, ">") { // of mail: the blank behind it is part of it
 			text = strings.TrimPrefix(text[1:], " ")
 		}
-		if fence.MatchString(text) || pager.MatchString(text) {
+		if fence.MatchString(text) {
+			changed = changed || line != between
+			lines[i] = between
+			continue
+		}
+		if pager.MatchString(text) {
 			text = ""
 		}
 		if andQuote.MatchString(text) || introduced.MatchString(text) && !once.MatchString(text[:lastQuote(text)]) {
@@ -144,6 +169,24 @@ func strip(lines []string) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// showsFew says whether one to three lines stand between fences, and others around those.
+func showsFew(lines []string) bool {
+	const most = 3
+	fences, within, around := 0, 0, 0
+	for _, line := range lines {
+		switch text := strings.TrimLeft(line, "> "); {
+		case fence.MatchString(text):
+			fences++
+		case strings.TrimSpace(text) == "":
+		case fences%2 > 0:
+			within++
+		default:
+			around++
+		}
+	}
+	return fences > 0 && fences%2 == 0 && within > 0 && within <= most && around > 0
 }
 
 // lastClause is what stands behind the last sign of punctuation of a text that is followed by a blank.

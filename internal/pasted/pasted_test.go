@@ -48,7 +48,7 @@ func TestLinesKeepTheirNumbers(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	fenced := "a\n```\n> E1120 10:02:45.000001    2588 file.go:301] x\n```\n"
-	if got := Clean([]byte(fenced)); string(got) != "a\n\nE1120 10:02:45.000001    2588 file.go:301] x\n\n" {
+	if got := Clean([]byte(fenced)); string(got) != "a\n```\nE1120 10:02:45.000001    2588 file.go:301] x\n```\n" {
 		t.Errorf("%q", got)
 	}
 }

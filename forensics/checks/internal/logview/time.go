@@ -258,11 +258,14 @@ func Written(p *forensics.Pass) bool {
 	return all > 0 && all <= mostWritten
 }
 
-// Brief says whether all there is are one to three lines: who pastes them shows what fails.
+// Brief says whether all there is are one to three lines, or all that a text shows between fences: who pastes them shows what fails.
 func Brief(p *forensics.Pass) bool {
 	const most, mostBytes = 3, 2 << 10
 	_, all, bytes := saved(p)
-	return all > 0 && all <= most && bytes <= mostBytes
+	if all > 0 && all <= most && bytes <= mostBytes {
+		return true
+	}
+	return Written(p) && !slices.ContainsFunc(Story(p).Files, func(f logs.File) bool { return f.Shown == 0 || f.Lines-f.Prose > f.Shown })
 }
 
 // Sole says whether a text that somebody has written shows nothing else of a log than these messages, with a stack perhaps: they are what it is
