@@ -25,6 +25,11 @@ func imageRemoved(e *entry, o *occurrence) bool {
 	return o.Image != ""
 }
 
+// eventOfImageGC passes over what each kubelet says that has just started, before it has measured anything.
+func eventOfImageGC(e *entry, _ *occurrence) bool {
+	return e.Message != "unable to find data for container /"
+}
+
 // imageGCFailed distinguishes the first failure, which only means that statistics are not yet available, from the others.
 func imageGCFailed(e *entry, o *occurrence) bool {
 	if o.Reason == "" {

@@ -73,7 +73,7 @@ var diskMessages = []message{
 		rules: []rule{
 			{start: "Image garbage collection failed once", fill: imageGCFailed},
 			{start: "Image garbage collection failed", fill: imageGCFailed},
-			{event: "ImageGCFailed"},
+			{event: "ImageGCFailed", fill: eventOfImageGC},
 			{event: "FreeDiskSpaceFailed"},
 			{start: "failed to garbage collect required amount of images", fill: imageGCFailed},
 			{start: "Failed to garbage collect required amount of images", fill: imageGCFailed},

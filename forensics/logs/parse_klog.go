@@ -244,6 +244,13 @@ func (p *lineParser) logfmt(e *entry, s *shape, text string) (string, bool) {
 	if !t.IsZero() {
 		s.stamp(e, t, zoned)
 	}
+	if component, message := line.Get("component"), line.Get("msg"); component != "" && (isKlogHead(message) || strings.HasPrefix(message, `time="`)) {
+		s.push(layerStamped) // by k0s, which starts the programs of a node and logs what they write
+		if e.Origin == "" {
+			e.Origin = program(component)
+		}
+		return message, true
+	}
 	s.push(layerLogfmt)
 	s.head = true
 	if e.Severity = logrusLevels[strings.ToUpper(level[:min(len(level), 4)])]; e.Severity == 0 {

@@ -241,7 +241,7 @@ func (p *lineParser) numbered(e *entry, s *shape, text string) (string, bool) {
 	for i := 8; i < min(len(text)-22, 40); i++ { // a date as a console has written it: "5/24/2018 4:45:11 PM E0524 …", of which a copy may lack the TAB
 		if c := text[i-1]; !strings.ContainsRune("0123456789/:.,-+ APMTZ", rune(c)) {
 			break
-		} else if (c == ' ' || c == 'M') && isKlogHead(text[i:]) {
+		} else if (c == ' ' || c == 'M') && (isKlogHead(text[i:]) || strings.HasPrefix(text[i:], `time="`)) {
 			s.push(layerStamped)
 			return text[i:], true
 		}
@@ -282,8 +282,8 @@ func (p *lineParser) stamped(e *entry, s *shape, text string, t time.Time, end i
 	return rest, true
 }
 
-// ofTalos is how "talosctl dmesg" begins a line: the node, facility and level, and a time.
-var ofTalos = pattern.New(`^(\S{1,64}): +(\w+): +(emerg|alert|crit|err|warning|notice|info|debug): +\[(\d{4}-\d\d-\d\dT[\d:.]+Z)\]: ?`)
+// ofTalos is how "talosctl dmesg" begins a line: the node, of which it may ask one only, facility and level, and a time.
+var ofTalos = pattern.New(`^(?:(\S{1,64}):)? *(kern|user|daemon|syslog|auth|authpriv|cron|local\d): +(emerg|alert|crit|err|warning|notice|info|debug): +\[(\d{4}-\d\d-\d\dT[\d:.]+Z)\]: ?`)
 
 func (p *lineParser) talos(e *entry, s *shape, text string) (string, bool) {
 	m := ofTalos.FindStringSubmatch(text)

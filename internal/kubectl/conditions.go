@@ -18,7 +18,9 @@ var (
 	conditionRow = pattern.New(`^\s*(Ready|DiskPressure|MemoryPressure|PIDPressure)\s+(True|False|Unknown)\s+(` + date + `)\s+(` + date + `)\s+(\w+)\s+(.*)$`)
 	// silentRow is another condition of a node of which the kubelet has stopped to tell.
 	silentRow = pattern.New(`^\s*(?:OutOfDisk|DiskPressure|MemoryPressure|PIDPressure)\s+Unknown\s+` + date + `\s+(` + date + `)\s+NodeStatusUnknown\s+(Kubelet stopped posting node status.*)$`)
-	anyReady  = pattern.New(`^\s*Ready\s+(?:True|False|Unknown)\s+` + date)
+	// silentUntimed is the condition of a node without times, as somebody has typed it.
+	silentUntimed = pattern.New(`^\s*Ready\s+Unknown\s+NodeStatusUnknown\s+(Kubelet stopped posting node status.*)$`)
+	anyReady      = pattern.New(`^\s*Ready\s+(?:True|False|Unknown)\s+` + date)
 	// nodeRow is one of "get nodes": NAME STATUS ROLES AGE VERSION. Old ones have no ROLES.
 	nodeRow = pattern.New(`^\s*([a-z0-9][\w.-]*)\s+(NotReady)(?:,\S+)?\s+(?:\S+\s+)?(?:\d+[smhdy])+\s+v1\.\d+\.\d+`)
 	// readyRow is one of a node that is ready.
@@ -51,6 +53,9 @@ func condition(line, node string) (Event, bool) {
 
 // silent makes the event of a node whose kubelet has stopped posting its status of another condition, once, where the table is cut above Ready.
 func (p *page) silent(line string) (Event, bool) {
+	if m := silentUntimed.FindStringSubmatch(line); m != nil {
+		return NotReady(p.described.name, "Unknown", m[1], nil), true
+	}
 	m := silentRow.FindStringSubmatch(line)
 	if m == nil || slices.ContainsFunc(p.lines, anyReady.MatchString) || slices.ContainsFunc(p.events, func(f found) bool { return f.Reason == "NodeNotReady" && f.Name == p.described.name }) {
 		return Event{}, false

@@ -33,8 +33,8 @@ func (p *page) fragment(i int) int {
 			}
 		}
 	}
-	if e.Type == "Ready" && e.Reason == "KubeletNotReady" && !e.Last.IsZero() { // a condition of a node
-		p.events = append(p.events, found{NotReady(p.node, "False", e.Message, &e.Last), i, -1, "Ready"})
+	if status := map[string]string{"KubeletNotReady": "False", "NodeStatusUnknown": "Unknown"}[e.Reason]; e.Type == "Ready" && status != "" && !e.Last.IsZero() { // a condition of a node
+		p.events = append(p.events, found{NotReady(p.node, status, e.Message, &e.Last), i, -1, "Ready"})
 		p.lines[i] = ""
 		return 1
 	}

@@ -208,6 +208,8 @@ func TestNodes(t *testing.T) {
 	}{
 		"not ready":                     {"Name: n-1\nRoles: <none>\n" + row("Ready", "False", "KubeletNotReady", "cni plugin not initialized"), []string{"NodeNotReady n-1 kubelet cni plugin not initialized"}},
 		"unknown":                       {"Name: n-1\nRoles: <none>\n" + row("Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status."), []string{"NodeNotReady n-1 node-controller Kubelet stopped posting node status."}},
+		"unknown, without times":        {"Name: n-1\nRoles: <none>\n  Ready            Unknown         NodeStatusUnknown     Kubelet stopped posting node status.\n", []string{"NodeNotReady n-1 node-controller Kubelet stopped posting node status."}},
+		"unknown, a condition in JSON":  {"{\n  \"lastTransitionTime\": \"2026-11-20T10:00:00Z\",\n  \"message\": \"Kubelet stopped posting node status.\",\n  \"reason\": \"NodeStatusUnknown\",\n  \"status\": \"Unknown\",\n  \"type\": \"Ready\"\n", []string{"NodeNotReady  node-controller Kubelet stopped posting node status."}},
 		"pressure":                      {"Name: n-1\nRoles: <none>\n" + row("DiskPressure", "True", "KubeletHasDiskPressure", "kubelet has disk pressure"), []string{"KubeletHasDiskPressure n-1 kubelet kubelet has disk pressure"}},
 		"well":                          {"Name: n-1\nRoles: <none>\n" + row("Ready", "True", "KubeletReady", "kubelet is posting ready status") + row("DiskPressure", "False", "KubeletHasNoDiskPressure", "x"), nil},
 		"of a pod":                      {"Name: p\nNamespace: x\nConditions:\n  Type              Status\n  Ready             False\n", nil},

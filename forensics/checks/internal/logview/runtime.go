@@ -3,6 +3,7 @@ package logview
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -65,7 +66,7 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 const aMinute = 60
 
 // byHand says that all that shows it are calls of crictl, or what docker has printed, of which one was answered later, or a single one: crictl
-// waits for seconds, and a busy runtime is that slow. No list takes a minute.
+// waits for seconds, and a busy runtime is that slow. No list takes a minute, and the version is nothing that a runtime looks for.
 func byHand(p *forensics.Pass) bool {
 	all := Events(p, logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy)
 	if len(all) == 0 || slices.ContainsFunc(all, func(e logs.Event) bool {
@@ -73,7 +74,7 @@ func byHand(p *forensics.Pass) bool {
 	}) {
 		return false
 	}
-	return len(all) == 1 && all[0].Count == 1 && all[0].Kind == logs.KindRuntimeCallFailed && all[0].Number < aMinute || lastLine(Events(p, "runtime-answered")) > lastLine(all)
+	return len(all) == 1 && all[0].Count == 1 && all[0].Kind == logs.KindRuntimeCallFailed && all[0].Number < aMinute && (!strings.HasPrefix(all[0].Reason, "Version: ") || !Sole(p, all)) || lastLine(Events(p, "runtime-answered")) > lastLine(all)
 }
 
 // lastLine is the last line of events of one text, whose lines have no times; 0 where there is none.
