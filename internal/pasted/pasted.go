@@ -370,7 +370,7 @@ var (
 	journalHead = pattern.New(`^[A-Z][a-z]{2} +\d{1,2} (?:\d{4} )?\d\d:\d\d:\d\d`)
 	isoHead     = pattern.New(`^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d`)
 	clockHead   = pattern.New(`^\d\d:\d\d:\d\d(?:[.,]\d+)? (?:[\w.-]+ [\w.@/-]+(?:\[\d+\])?|[\w.@/-]+\[\d+\]): `)
-	otherHead   = pattern.New(`^(?:\[ *\d+\.\d{6}\]|kern: +[a-z]+: \[\d{4}-|<\d+>|time=["\d]|level=[a-z]{4,7} |(?:INFO|WARN|ERRO|FATA)\[\d{4,}|\d{1,2}/\d{1,2}/\d{4} \d{1,2}:\d\d:\d\d [AP]M\s*[IWEFD]\d{4} |\{"|goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[|SIG[A-Z]+: |panic: |fatal error: |created by )`)
+	otherHead   = pattern.New(`^(?:kernel: |\[ *\d+\.\d{6}\]|kern: +[a-z]+: \[\d{4}-|<\d+>|time=["\d]|level=[a-z]{4,7} |(?:INFO|WARN|ERRO|FATA)\[\d{4,}|\d{1,2}/\d{1,2}/\d{4} \d{1,2}:\d\d:\d\d [AP]M\s*[IWEFD]\d{4} |\{"|goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[|SIG[A-Z]+: |panic: |fatal error: |created by )`)
 	foreignHead = pattern.New(`^(\d{0,2}[^\s\d]+) +(\d{1,2} \d\d:\d\d:\d\d)`)
 )
 
