@@ -11,7 +11,8 @@ type machine struct {
 	mode   mode
 	// awaiting is the last frame, or the creator, while it lacks its location.
 	awaiting *Frame
-	foreign  int // lines in a row that belong to no goroutine
+	gapped   bool // an empty line was above
+	foreign  int  // lines in a row that belong to no goroutine
 
 	header     string // of the next dump
 	headerLine int
@@ -87,9 +88,15 @@ func (m *machine) line(b []byte, n int) {
 		}
 		b = rest
 	}
+	if len(b) == 0 {
+		// Between a call and its location the runtime leaves no line empty: somebody has put a wrapped line together.
+		if m.gapped = m.awaiting != nil && !m.gapped; !m.gapped {
+			m.finish()
+		}
+		return
+	}
+	m.gapped = false
 	switch {
-	case len(b) == 0:
-		m.finish()
 	case b[0] == '\t':
 		if len(b) > 1 && b[1] != '/' && m.awaiting == nil && m.startIndent(b, n) {
 			return

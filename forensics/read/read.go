@@ -12,6 +12,7 @@ package read
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"sync"
@@ -167,9 +168,19 @@ type part struct {
 func (r *reader) files(ctx context.Context, files []File) {
 	x := &expander{ctx: ctx, now: r.opt.Now, visit: r.visit, fail: func(name string, err error) { r.finish(Result{Name: name, Err: err}) }}
 	for _, f := range files {
-		x.expand(f, true)
+		func() {
+			defer r.recover(f.Name)
+			x.expand(f, true)
+		}()
 	}
 	r.readLogs(ctx)
+}
+
+// recover is deferred while a file is read, which may be hostile: an error in its reader must not keep the others from being read.
+func (r *reader) recover(name string) {
+	if p := recover(); p != nil {
+		r.finish(Result{Name: name, Err: fmt.Errorf("internal error, skipped: %v", p)})
+	}
 }
 
 func (r *reader) finish(got Result) {

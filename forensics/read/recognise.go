@@ -20,6 +20,7 @@ const headSize = 64 << 10
 
 // visit adds what one file says. Logs are told when all were seen.
 func (r *reader) visit(ctx context.Context, f File) {
+	defer r.recover(f.Name)
 	if got, isLog := r.read(ctx, f); !isLog {
 		r.finish(got)
 	}

@@ -105,7 +105,7 @@ func (r *mountReader) line(s string, number int) {
 		}
 		return
 	}
-	if words := strings.Fields(text); r.target != "" && len(words) == len(r.columns) && words[0] != r.columns[0] && !prompt.MatchString(text) {
+	if words := strings.Fields(text); r.target != "" && len(words) > 0 && len(words) == len(r.columns) && words[0] != r.columns[0] && !prompt.MatchString(text) {
 		text = r.target + " " + text
 		r.columns, r.target = append([]string{"TARGET"}, r.columns...), ""
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
@@ -57,6 +58,25 @@ func TestStatusOfContainers(t *testing.T) {
 		if e := systemIn(text); len(e.Threads) != want {
 			t.Errorf("%q: %+v", text, e.Threads)
 		}
+	}
+}
+
+// TestFindmntWithoutAnswer has a command that findmnt(8) has not answered, and an empty line.
+func TestFindmntWithoutAnswer(t *testing.T) {
+	for _, answer := range []string{"", "nothing\n", "ext4\n\n"} {
+		if e := systemIn("$ findmnt -no SOURCE,FSTYPE /mnt/x\n" + answer + "\nwhy?\n"); len(e.Mounts.Mounts) != 0 {
+			t.Errorf("%q: %+v", answer, e.Mounts.Mounts)
+		}
+	}
+}
+
+// TestReaderThatPanics goes on with the other files.
+func TestReaderThatPanics(t *testing.T) {
+	bad := File{Name: "bad", Open: func() (Content, error) { panic("broken") }}
+	good := FSFile(fstest.MapFS{"good.txt": {Data: []byte(aRow)}}, "good.txt")
+	_, results := Files(t.Context(), Options{}, bad, good)
+	if len(results) != 2 || results[0].Err == nil || results[0].Used || !results[1].Used {
+		t.Errorf("%+v", results)
 	}
 }
 

@@ -17,7 +17,9 @@ func plain(lines []string) (changed bool) {
 	return singleSpaced(lines) || changed
 }
 
-// edit puts each line through a function.
+// edit puts each line through a function. Neither it nor full is inlined, for the size of the program.
+//
+//go:noinline
 func edit(lines []string, f func(string) string) (changed bool) {
 	for i, line := range lines {
 		if text := f(line); text != line {
@@ -28,6 +30,8 @@ func edit(lines []string, f func(string) string) (changed bool) {
 }
 
 // full are the lines that are not empty.
+//
+//go:noinline
 func full(lines []string) (list []string) {
 	for _, line := range lines {
 		if strings.TrimSpace(line) != "" {
@@ -77,12 +81,7 @@ func withoutPrefix(lines []string) (changed bool) {
 		if (len(all) > 1 || !comment) && !slices.ContainsFunc(all, func(s string) bool {
 			return !strings.HasPrefix(s+" ", bar) || strings.HasSuffix(s, strings.TrimSpace(bar)) && len(s) > len(bar)
 		}) {
-			return edit(lines, func(s string) string {
-				if rest, ok := strings.CutPrefix(s, bar); ok {
-					return rest
-				}
-				return strings.TrimPrefix(s, strings.TrimSpace(bar))
-			}) || changed
+			return edit(lines, func(s string) string { return strings.TrimPrefix(strings.TrimPrefix(s, strings.TrimSpace(bar)), " ") }) || changed
 		}
 	}
 	return changed

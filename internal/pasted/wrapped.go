@@ -29,11 +29,12 @@ func join(lines []string) (changed bool) {
 		return false
 	}
 	for i := 0; i < len(lines); i++ {
-		if !begins(lines[i]) && !unfinished(lines[i]) && !eventRow.MatchString(lines[i]) {
+		open := openRow(lines[i])
+		if !begins(lines[i]) && !unfinished(lines[i]) && !eventRow.MatchString(lines[i]) && !open {
 			continue
 		}
 		last := i
-		for last+1 < len(lines) && len([]rune(lines[last])) >= width && continues(lines[last+1]) {
+		for last+1 < len(lines) && len([]rune(lines[last])) >= width && continues(lines[last+1]) && (!open || !openRow(lines[last+1])) {
 			last++
 		}
 		if last > i {
@@ -194,6 +195,19 @@ func filled(lines []string, width int) bool {
 
 // slack is how much longer than the width a line may be that has no place to wrap.
 const slack = 4
+
+var (
+	// mountRow begins a row that mount(8) prints, and mountinfoRow one of /proc/PID/mountinfo.
+	mountRow     = pattern.New(`^\S+ on /\S*(?: type |$)|^\S+ on /\S* t?y?p?$`)
+	mountinfoRow = pattern.New(`^\d+ \d+ \d+:\d+ /`)
+	// longFrame is the name of a function that is longer than a terminal is wide.
+	longFrame = pattern.New(`^(?:[\w.~-]+/)+[\w.~%-]+\.[\w.()*\[\]]*$`)
+)
+
+// openRow says whether a line begins a row of a table of mounts, or a frame of a stack, and does not have its end.
+func openRow(s string) bool {
+	return mountRow.MatchString(s) && !strings.HasSuffix(s, ")") || mountinfoRow.MatchString(s) || longFrame.MatchString(s) && len(s) >= minWidth
+}
 
 // unfinished says whether a line of a stack lacks its end.
 func unfinished(s string) bool {
