@@ -56,6 +56,7 @@ func (m *machine) replace(d *dump, i int) {
 // end is the end of the input, after lastLine.
 func (m *machine) end(lastLine int) {
 	switch {
+	case m.gapped: // the empty line ended it
 	case m.mode == skipping && m.badHeader == lastLine && m.dump != nil:
 		m.dump.Truncated = true
 	case m.endsWithin():

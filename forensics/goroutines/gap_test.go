@@ -17,8 +17,13 @@ func TestEmptyLineBeforeLocation(t *testing.T) {
 		"once":      {head + call + "\n" + at + "main.f()\n\n\t/x/main.go:1 +0x1\n", 2},
 		"two lines": {head + call + "\n\n" + at + "main.f()\n\t/x/main.go:1 +0x1\n", 1},
 		"none":      {head + call + at + "\nmain.f()\n\t/x/main.go:1 +0x1\n", 1},
+		"a call":    {head + call + "\nmain.f()\n\t/x/main.go:1 +0x1\n", 1},
+		"the end":   {head + call + at + "created by main.main in goroutine 1\n\n", 1},
 	} {
-		dumps, _, err := goroutines.Parse(strings.NewReader(tt.text))
+		dumps, problems, err := goroutines.Parse(strings.NewReader(tt.text))
+		if name == "the end" && len(problems) > 0 {
+			t.Errorf("%s: %v", name, problems)
+		}
 		if err != nil || len(dumps) == 0 || len(dumps[0].Goroutines) == 0 {
 			t.Fatalf("%s: %v %+v", name, err, dumps)
 		}

@@ -95,6 +95,9 @@ func (m *machine) line(b []byte, n int) {
 		}
 		return
 	}
+	if m.gapped && b[0] != '\t' {
+		m.finish()
+	}
 	m.gapped = false
 	switch {
 	case b[0] == '\t':
