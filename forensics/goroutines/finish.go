@@ -7,7 +7,7 @@ package goroutines
 func (m *machine) finish() {
 	read := m.mode >= inFrames
 	m.mode = outside
-	m.awaiting = nil
+	m.awaiting, m.gapped = nil, false
 	m.foreign = 0
 	m.sawCall = false
 	if !read {
