@@ -219,7 +219,7 @@ func TestADeadDiskIsFoundByWhoReadsItsDirectories(t *testing.T) {
 		server := testfuse.Mount(t, t.TempDir(), testfuse.Options{})
 		point, image := t.TempDir(), filepath.Join(server.MountPoint(), "image")
 		mountImageOf(t, fsType, image, point)
-		fill(t, filepath.Join(point, "full"), 3000)
+		fill(t, filepath.Join(point, "full"), 1000)
 		runTool(t, "umount", point)
 		runTool(t, "mount", "-o", "loop", image, point)
 		server.Hang()

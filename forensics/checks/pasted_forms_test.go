@@ -50,6 +50,9 @@ func TestPastedForms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if len(text) > 4000 { // a few texts that take as long as all others
+			continue
+		}
 		of[form.name]++
 		if root := rootOf(analyzePasted(t, form.put(string(text)))); root != s.root && !slices.Contains(s.want, root) {
 			differ[form.name] = append(differ[form.name], fmt.Sprintf("%s: %q, else %q", s.name, root, s.root))

@@ -103,7 +103,7 @@ func do(ctx context.Context, name string, read func() error) (err error) {
 // first. What cannot be read is told in [Story.Files]. When ctx ends, the story is of what was read until then.
 func Read(ctx context.Context, sources []Source, opt Options) Story {
 	folder := newFolder()
-	r := newReader(opt, literals(), func(path string, f *found) {
+	r := newReader(opt, nil, func(path string, f *found) {
 		if f.known {
 			folder.add(path, f.occurrence)
 		} else {
@@ -149,7 +149,7 @@ func scanAll(work <-chan *chunk, end <-chan struct{}) {
 // reader is one run of Read.
 type reader struct {
 	opt   Options
-	words []string
+	words []string // nil: those of all messages that are known
 	// tell takes what was found, in order.
 	tell func(path string, f *found)
 	work chan *chunk
@@ -167,13 +167,26 @@ type reader struct {
 	}
 }
 
+// shortLog is the length of a log, in bytes, that takes less time to search than a matcher of its own takes to make.
+const shortLog = 32 << 10
+
+// wordsOfAll finds the words of all messages that are known.
+var wordsOfAll = sync.OnceValue(func() *matcher { return newMatcher(literals(), nil) })
+
 // matcher is for a log that begins like the sample. Logs of one program are alike, so that the first one lays the windows for all.
 func (r *reader) matcher(origin string, sample []byte) *matcher {
+	if r.words == nil && len(sample) < shortLog {
+		return wordsOfAll()
+	}
 	r.matchers.Lock()
 	defer r.matchers.Unlock()
 	m, ok := r.matchers.of[origin]
 	if !ok {
-		m = newMatcher(r.words, sample)
+		words := r.words
+		if words == nil {
+			words = literals()
+		}
+		m = newMatcher(words, sample)
 		if r.matchers.of == nil {
 			r.matchers.of = map[string]*matcher{}
 		}

@@ -24,7 +24,7 @@ var aboutWords = pattern.New(`(?i)[?？](?:\s|$)|\b(?:(?:never|yesterday|fixed|s
 
 // isBrief says whether a text is a few lines in which somebody shows a message, without what programs write before it.
 func isBrief(text []byte) bool {
-	if len(text) > briefBytes || aboutWords.Match(text) {
+	if len(text) > briefBytes {
 		return false
 	}
 	lines := 0
@@ -33,7 +33,7 @@ func isBrief(text []byte) bool {
 			lines++
 		}
 	}
-	return lines <= briefLines
+	return lines <= briefLines && !aboutWords.Match(text)
 }
 
 // look learns from the beginning of a log, or from all of it, which lines somebody shows for what they say.

@@ -70,7 +70,7 @@ const (
 func (r *Reader) Add(ctx context.Context, src Source) {
 	if r.reader == nil {
 		r.room = cmp.Or(r.room, stashSize)
-		r.reader = newReader(r.Options, literals(), nil)
+		r.reader = newReader(r.Options, nil, nil)
 		r.teller.nodes, r.names = map[int]*nodeStory{}, nameCache{}
 	}
 	l := &addedLog{src: src}

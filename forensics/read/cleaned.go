@@ -124,8 +124,10 @@ func newestDated(text []byte, saved time.Time) time.Time {
 			oldest = t
 		}
 	}
-	if events := eventSpan(text); newest.Sub(oldest) < events {
-		return newest.Add(events)
+	if newest.Sub(oldest) < maxEventSpan {
+		if events := eventSpan(text); newest.Sub(oldest) < events {
+			return newest.Add(events)
+		}
 	}
 	return newest
 }
@@ -141,6 +143,9 @@ func latest(a, b time.Time) time.Time {
 // eventAges are those of a row of a table of events.
 var eventAges = pattern.New(`(?m)^.*?(?:\s|^)(\d[0-9smh]{1,8})(?: \(x\d+ over (\d[0-9smh]{1,8})\))?\s+(?:\S+\s+)?(?:Normal|Warning|kubelet)\b|^\s*(?:Normal|Warning)\s+\w+\s+(\d[0-9smh]{1,8})(?: \(x\d+ over (\d[0-9smh]{1,8})\))?\s`)
 
+// maxEventSpan is how long the apiserver keeps events.
+const maxEventSpan = time.Hour
+
 // eventSpan is of which time a table of events tells, an hour at most. Where the log beside it is shorter, who shows both has most likely looked
 // at the log before, and each event came after it.
 func eventSpan(text []byte) (d time.Duration) {
@@ -154,7 +159,7 @@ func eventSpan(text []byte) (d time.Duration) {
 	if d > 0 {
 		d += time.Second
 	}
-	return min(d, time.Hour)
+	return min(d, maxEventSpan)
 }
 
 // isText leaves out what has a format of its own.
