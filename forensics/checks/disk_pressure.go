@@ -164,8 +164,9 @@ func fullByLog(p *forensics.Pass) []incident.Incident {
 // without the node, or that are the last of a few lines.
 func lowOnDisk(p *forensics.Pass) []logs.Event {
 	list := logview.Events(p, logs.KindEvictionEvicted)
-	if len(list)+len(logview.Events(p, "eviction-relieved")) == 0 && logview.Brief(p) { // who shows one line has seen what follows
-		list = logview.Events(p, logs.KindEvictionMustEvict, logs.KindEvictionReclaiming)
+	if needs := logview.Events(p, logs.KindEvictionMustEvict, logs.KindEvictionReclaiming); len(list)+len(logview.Events(p, "eviction-relieved")) == 0 &&
+		(logview.Brief(p) || logview.Written(p) && logview.Last(needs) == nil) { // who shows one line has seen what follows, as who shows the lines without times
+		list = needs
 	}
 	return slices.DeleteFunc(list, func(e logs.Event) bool {
 		return e.Last != nil && !logview.Picked(p, e.Last) || !strings.Contains(e.Reason, "inodes") && !strings.Contains(e.Reason, "storage") && !strings.Contains(e.Reason, "fs") && !strings.Contains(strings.ToLower(e.Reason), "disk")
@@ -181,7 +182,11 @@ func reportRefusedPods(p *forensics.Pass) {
 		return incident.Thing(forensics.KindDisk, "node")
 	}, Ended: func(forensics.Entity) *time.Time { return logview.Last(logview.Events(p, "eviction-relieved")) }}
 	for _, i := range spec.Find(p, logview.Events(p, logs.KindAdmissionRefused)) {
-		i.Expect(p, logview.FewFailures)
+		if logview.Written(p) && i.Current { // the condition lasts for minutes
+			i.ExpectAgain(p, logview.FewFailures, spec.Window)
+		} else {
+			i.Expect(p, logview.FewFailures)
+		}
 		i.Said = true
 		f := i.Finding(p, "Disk pressure: the kubelet refuses pods", "Disk pressure: the kubelet refused pods")
 		f.Effect = "the node accepts no new pods"
@@ -236,7 +241,7 @@ func reportFullByLog(p *forensics.Pass) {
 		p.Report(f)
 	}
 	since, resources, ok := logview.PressureInLog(p).Lasting(p)
-	if len(lowOnDisk(p)) > 0 && !reported && (logview.PressureInLog(p) == nil || logview.Brief(p) && !ok && len(logview.Events(p, logs.KindEvictionEvicted)) == 0) {
+	if len(lowOnDisk(p)) > 0 && !reported && (logview.PressureInLog(p) == nil || (logview.Brief(p) || logview.Last(lowOnDisk(p)) == nil) && !ok && len(logview.Events(p, logs.KindEvictionEvicted)) == 0) {
 		p.Report(recordedFinding(lowOnDisk(p)))
 	}
 	if logview.PressureInLog(p) == nil && !reported && len(lowOnDisk(p)) == 0 {

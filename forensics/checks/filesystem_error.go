@@ -31,7 +31,7 @@ pod mounts read-only: it counts from three messages on, if the last is current.`
 		for _, i := range broken {
 			p.Report(fileSystemFinding(p, i))
 		}
-		spec := incident.Spec{Few: logview.FewFailures, Kubelet: true, Subject: func(e logs.Event) forensics.Entity {
+		spec := incident.Spec{Few: logview.FewFailures, Kubelet: true, Window: 10 * time.Minute, Subject: func(e logs.Event) forensics.Entity {
 			if e.Path == "" {
 				return incident.Thing(forensics.KindPath, "unnamed")
 			}

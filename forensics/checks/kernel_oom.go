@@ -38,6 +38,8 @@ func ooms(p *forensics.Pass) []incident.Incident {
 	return forensics.Once(p, "kills for memory", func() []incident.Incident {
 		spec := incident.Spec{Window: 30 * time.Minute, Subject: func(e logs.Event) forensics.Entity {
 			switch pod := incident.PodOf(p, e); {
+			case e.Kind == logs.KindKernelOOMInvoked:
+				return incident.Thing("kernel", "oom-killer")
 			case e.Kind == "kernel-oom":
 				return incident.Thing("kernel", "memory")
 			case pod.Kind != "":
@@ -47,7 +49,7 @@ func ooms(p *forensics.Pass) []incident.Incident {
 			}
 			return incident.Thing("kernel", "cgroup-memory")
 		}}
-		list := spec.Find(p, logview.Events(p, "kernel-oom", "kernel-oom-cgroup"))
+		list := spec.Find(p, append(logview.Events(p, "kernel-oom", "kernel-oom-cgroup"), invoked(p)...))
 		panicked := slices.ContainsFunc(logview.Events(p, "kernel-panic"), func(e logs.Event) bool { return e.Cause() == "memory" })
 		live, _ := p.Evidence.Saw(forensics.SourceProcesses)
 		starved := slices.ContainsFunc(limits, func(l limit) bool { // of what the whole node needs, while a container has its own limit
@@ -62,6 +64,14 @@ func ooms(p *forensics.Pass) []incident.Incident {
 			list[n].Minor = i.Count < logview.FewFailures && !vital && !ends && (!panicked || i.Events[0].Kind != "kernel-oom")
 		}
 		return list
+	})
+}
+
+// invoked are the calls of the OOM killer of which a text does not show whom it has killed, since it was cut there.
+func invoked(p *forensics.Pass) []logs.Event {
+	kills := logview.Events(p, "kernel-oom", "kernel-oom-cgroup")
+	return slices.DeleteFunc(logview.Events(p, logs.KindKernelOOMInvoked), func(e logs.Event) bool {
+		return !logview.Written(p) || logview.Below([]logs.Event{e}, kills)
 	})
 }
 
@@ -87,7 +97,9 @@ func reportOOM(p *forensics.Pass, i incident.Incident) {
 		f.Title = "cgroup " + i.Subject.ID + " was out of memory " + count + last
 	default:
 		f.Title = "The node was out of memory " + count + last
-		if i.Events[0].Kind != "kernel-oom" {
+		if i.Events[0].Kind == logs.KindKernelOOMInvoked {
+			f.Title = "The kernel had no memory for " + i.Events[0].Process + " " + count + last
+		} else if i.Events[0].Kind != "kernel-oom" {
 			f.Title = "A container was out of memory " + count + last
 		}
 	}

@@ -88,7 +88,7 @@ func reportDeadMounts(p *forensics.Pass, cause logs.Cause, now, then string) {
 			name = "Volume " + logview.VolumeLabel(e.Subject)
 		}
 		f := i.Finding(p, name+" "+now, name+" "+then)
-		f.Lone = false // a program can have had the file open since before it was removed
+		f.Lone = f.Lone && isVolumeMount(e.Path) // a program can have had any other file open since before it was removed
 		f.Effect = "access to " + lower(name) + " fails"
 		if cause == "disconnected" && p.Evidence.Collector.PID == 0 { // on a node, a pod chooses the names of its processes
 			f.Because = killedServers(p, i)
@@ -115,6 +115,14 @@ func reportDeadMounts(p *forensics.Pass, cause logs.Cause, now, then string) {
 		}
 		p.ReportAlike("dead mounts "+string(cause), func(n int) string { return findings.Plural(n, "mount") + " " + plainly[cause] }, f)
 	}
+}
+
+// isVolumeMount says whether a path is where the kubelet mounts a volume, and nothing below it.
+func isVolumeMount(path string) bool {
+	if _, in, ok := strings.Cut(path, "/volumes/kubernetes.io~"); ok {
+		return strings.Count(strings.TrimSuffix(in, "/mount"), "/") == 1
+	}
+	return strings.Contains(path, "/plugins/kubernetes.io/") && strings.HasSuffix(path, "/globalmount")
 }
 
 // killedServers are the kills for memory that hit programs which serve FUSE file systems, before a mount lost its server.

@@ -49,11 +49,12 @@ cache.
 Where cgroups were not read, the kubelet's log shows that it fails to delete the cgroup of a pod again and again: five times or more,
 until the log's end.`,
 	Severity: forensics.Warning,
-	Needs:    orLogs([]forensics.Need{{forensics.SourceCgroups}, {forensics.SourcePodDirs}, {forensics.SourceProcesses}}),
+	Needs:    orLogs([]forensics.Need{{forensics.SourceCgroups}}),
 	Run: func(p *forensics.Pass) {
 		for _, source := range []string{forensics.SourceCgroups, forensics.SourcePodDirs, forensics.SourceProcesses} {
 			if seen, why := p.Evidence.Saw(source); !seen {
 				reportUndeletedCgroups(p)
+				reportMemoryCgroups(p)
 				p.Unjudged("%s: %s", source, why)
 				return
 			}
@@ -78,10 +79,14 @@ until the log's end.`,
 		if len(empty) > 0 {
 			p.Report(emptyFinding(p, empty))
 		}
-		if t := p.Evidence.CgroupTotals; t != nil && t.MemoryCgroups >= manyMemoryCgroups {
-			p.Report(dyingFinding(p, t.MemoryCgroups))
-		}
+		reportMemoryCgroups(p)
 	},
+}
+
+func reportMemoryCgroups(p *forensics.Pass) {
+	if t := p.Evidence.CgroupTotals; t != nil && t.MemoryCgroups >= manyMemoryCgroups {
+		p.Report(dyingFinding(p, t.MemoryCgroups))
+	}
 }
 
 // reportUndeletedCgroups reports cgroups that the kubelet cannot delete, by its log alone. While a pod ends, a few tries may fail.

@@ -43,7 +43,8 @@ itself remains in the API server until it is deleted; it is not stuck.
 
 In an API dump, a pod of this node is stuck if its deletion timestamp passed more than a minute before the dump was
 saved. That timestamp includes the grace period. Finalizers are listed with what they wait for. Without finalizers, the
-kubelet has not confirmed the termination; its log shows why.`,
+kubelet has not confirmed the termination; its log shows why. Of a table of pods without such a time, what the text
+around it says is possible.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceLogs, forensics.SourceAPIDump, forensics.SourceAPI}},
 	Run: func(p *forensics.Pass) {
@@ -72,7 +73,26 @@ kubelet has not confirmed the termination; its log shows why.`,
 				return findings.Plural(n, "pod") + " stuck in Terminating: " + t.waits.String()
 			}, f)
 		}
+		if len(logged)+len(inAPI) == 0 {
+			reportSaidStuck(p)
+		}
 	},
+}
+
+// reportSaidStuck reports the pods that a table shows in Terminating and that are said to stay so, where nothing shows at which stage they are.
+func reportSaidStuck(p *forensics.Pass) {
+	spec := incident.Spec{Lasting: true, Subject: func(e logs.Event) forensics.Entity { return incident.PodOf(p, e) }}
+	for _, i := range spec.Find(p, logview.Events(p, logs.KindPodStuckSaid)) {
+		if logview.SaidOver(p, i.Events...) || !logview.Written(p) {
+			continue
+		}
+		i.Said, i.Minor = true, true
+		f := i.Finding(p, "Pod "+i.Events[0].PodName+" is stuck in Terminating, by what the text says", "")
+		f.Detail = "Nothing in the text shows at which stage its deletion stopped."
+		f.Effect = "the pod remains"
+		f.Lone = true
+		p.ReportAlike("said", func(n int) string { return findings.Plural(n, "pod") + " stuck in Terminating, by what the text says" }, f)
+	}
 }
 
 // byServerOfVolume explains a deletion that waits for a volume of an NFS server by the only NFS server that does not respond, by the kernel's

@@ -57,7 +57,11 @@ information until a pod waits for it or the node is NotReady. A runtime that doe
 					i.Last = logview.Latest(i.Last, logview.Last(logview.Events(p, "sandbox-create-echo")))
 					i.Last = logview.Latest(i.Last, logview.Last(reservedSandboxes(p)))
 				}
-				i.Expect(p, logview.FewFailures)
+				if slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Code != "DeadlineExceeded" }) {
+					i.Expect(p, logview.FewFailures)
+				} else { // after minutes: it is tried again at once
+					i.ExpectAgain(p, logview.FewFailures, time.Minute)
+				}
 				starts := k.kind == "network-not-ready" && !networkMissed(p)
 				i.Minor = i.Minor || starts
 				f := i.Finding(p, k.now, k.then)

@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/nodeforensics/nodeforensics/internal/cri"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // A rule knows one message by its words.
@@ -276,11 +278,17 @@ func (r *rule) begins(message string) bool {
 	if before, _, ok := strings.Cut(message, r.has); ok && len(before) < 24 && !strings.ContainsAny(before, quoting) && (strings.HasSuffix(before, ": ") || !strings.Contains(before, " ")) && len(r.has)+len(r.err) >= minBare {
 		return true // behind the name of a device or a service
 	}
+	if before, ok := strings.CutSuffix(message, r.has); ok && r.has != "" && pathError.MatchString(before) {
+		return true
+	}
 	if r.kernel {
 		return slices.ContainsFunc(kernelBeginnings, func(s string) bool { return strings.HasPrefix(message, s) })
 	}
 	return false
 }
+
+// pathError is the beginning of an error of a call with a path, as programs in Go print it, before the cause that ends the line.
+var pathError = pattern.New(`(?:^|[\s:"'\[(])(?:l?stat|statfs|open|mkdir|mkdirat|readdirent|unlinkat|remove|read|write|chown|lchown|chmod|fsync|rename) /[^\s:"']+(?: /[^\s:"']+)?: (?:[\w ]{0,20})?$`)
 
 // quoted says whether the words of the rule stand in a sentence about what was, or may be, or within what that quotes.
 func (r *rule) quoted(message string) bool {

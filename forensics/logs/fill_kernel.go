@@ -220,6 +220,13 @@ func oom(e *entry, o *occurrence) bool {
 	return o.Process != ""
 }
 
+// oomInvoked reads "python invoked oom-killer: gfp_mask=0xd0, order=0, oom_score_adj=-998".
+func oomInvoked(e *entry, o *occurrence) bool {
+	name, _, _ := strings.Cut(e.Message, " invoked oom-killer")
+	o.Process, o.Reason, o.Code = cut(name, maxName), "", ""
+	return name != ""
+}
+
 // oomLimit reads the line that kernels before 4.19 write ahead of the kill, "Task in T killed as a result of limit of L":
 // the only one that names the cgroup.
 func oomLimit(e *entry, o *occurrence) bool {

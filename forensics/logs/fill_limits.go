@@ -84,7 +84,7 @@ func certTrouble(e *entry, o *occurrence) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(e.Message, w) || strings.Contains(errorOf(e), w) })
 	}
 	switch {
-	case holds("failed calling webhook", "ull image", "PullImage", "/manifests/", "/v2/", "Scrape failed", "egistry"):
+	case holds("failed calling webhook", "ull image", "PullImage", "/manifests/", "Scrape failed", "egistry"), holds("/v2/") && !strings.HasPrefix(e.Source, "openstack"):
 		return false
 	case !kubeletOrigin(e.Origin) && !holds(":6443", ":443/api", ":10250", ":2379", "/api/v1", "/apis/", "/healthz", "/cacerts", "connect to the server", "/etc/kubernetes", "/var/lib/kubelet", "etcd", "kube"):
 		return false

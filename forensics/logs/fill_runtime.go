@@ -309,6 +309,20 @@ func runtimeDown(e *entry, o *occurrence) bool {
 	return kubeletOrigin(e.Origin) || !strings.Contains(text, "daemon at tcp://") // of a build's own
 }
 
+// dockerRemove reads `msg="error removing container" container=ID error="unable to remove filesystem for ID: …"`.
+func dockerRemove(e *entry, o *occurrence) bool {
+	o.Container, o.Reason, o.Code = cut(e.Get("container"), maxName), cut(errorOf(e), maxReason), osCode(errorOf(e))
+	return o.Container != ""
+}
+
+// dialFailed reads what gRPC up to 1.38 says of a connection: "… to {/run/containerd/containerd.sock  <nil> 0 <nil>}. Err :connection error: …".
+func dialFailed(e *entry, o *occurrence) bool {
+	o.Path = word(e.Message, "connect to {", " }")
+	_, reason, ok := strings.Cut(e.Message, "rr :")
+	o.Reason, o.Code = cut(reason, maxReason), ""
+	return ok && strings.HasPrefix(o.Path, "/")
+}
+
 // networkOfPod takes the event of a pod that waits for its network, which may stand without the name of the pod.
 func networkOfPod(_ *entry, o *occurrence) bool {
 	o.Code = "pod"

@@ -18,6 +18,8 @@ const (
 	kindPreStopUnfinished Kind = "prestop-unfinished"
 	// kindContainerExited, -v 3: `"Container exited normally"`; -v 2: `"Generic (PLEG): container finished"`. Container.
 	kindContainerExited Kind = "container-exited"
+	// KindPodStuckSaid: a table shows the pod in Terminating, and who pastes it says that it stays so. There is no time.
+	KindPodStuckSaid Kind = "pod-stuck-said"
 	// KindPodKillFailed: `"Error syncing pod, skipping" err="failed to \"KillContainer\"…` or KillPodSandbox. Reason,
 	// Code (gRPC), Container.
 	KindPodKillFailed Kind = "pod-kill-failed"
@@ -69,6 +71,10 @@ const (
 // deletionMessages are those of the deletion of a pod: the pod worker, the containers, the volumes, the cgroup, the last status, the
 // removal from the API server and from the kubelet.
 var deletionMessages = []message{
+	{
+		kind: KindPodStuckSaid, lane: LaneDeletions, words: "pod is said to be stuck in Terminating",
+		rules: []rule{{event: "StuckTerminating"}}, // a row that internal/kubectl has read
+	},
 	{
 		kind: kindPodTeardown, byReason: true,
 		rules: []rule{

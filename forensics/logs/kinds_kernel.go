@@ -25,6 +25,7 @@ const (
 	KindKernelFSMounted     Kind = "kernel-fs-mounted"      // `EXT4-fs (X): mounted filesystem`, `XFS (X): Mounting V5 Filesystem`; Device
 	kindKernelOOM           Kind = "kernel-oom"             // `Out of memory: Kill(ed) process`, CONSTRAINT_NONE; Process, PodUID
 	kindKernelOOMCgroup     Kind = "kernel-oom-cgroup"      // `Memory cgroup out of memory`, `oom-kill:constraint=CONSTRAINT_MEMCG`; Process, PodUID, Path is the cgroup
+	KindKernelOOMInvoked    Kind = "kernel-oom-invoked"     // `P invoked oom-killer`: the kill is further below; Process
 	kindKernelPIDs          Kind = "kernel-pids-exhausted"  // `cgroup: fork rejected by pids controller in P`; PodUID, Path
 	kindKernelMemcg         Kind = "kernel-memcg-exhausted" // `SLUB: Unable to allocate memory … cache: …(N:kubepods…)`
 	kindKernelLockup        Kind = "kernel-lockup"          // soft lockup, RCU stall, NMI watchdog; Process, Number seconds
@@ -200,6 +201,7 @@ var kernelMessages = []message{
 			{has: "XFS (", err: "I/O error", find: ioErrors, fill: fileSystem},
 			{has: "XFS (", err: "orruption", find: []string{"orruption "}, fill: fileSystem},
 			{has: "EXT4-fs error", fill: fileSystem},
+			{has: "EXT4-fs (", err: "error count since last fsck: ", find: []string{"error count since last fsck"}, fill: fileSystem}, // each day
 			{has: "JBD2: ", err: "Detected IO errors", fill: jbd2},
 			{has: "JBD2: ", err: "I/O error", find: ioErrors, fill: jbd2},
 			{has: "Aborting journal on device", fill: fileSystem},
@@ -256,6 +258,10 @@ var kernelMessages = []message{
 			{has: "oom-kill:constraint=", fill: oom},
 			{has: "Out of memory: Kill", fill: oom},
 		},
+	},
+	{
+		kind: KindKernelOOMInvoked, lane: LaneKernel, words: "a process needed memory, and there was none",
+		rules: []rule{{has: " invoked oom-killer: gfp_mask=", fill: oomInvoked}},
 	},
 	{
 		kind: kindKernelPIDs, lane: LaneKernel, words: "a cgroup has no process ids left",

@@ -32,6 +32,7 @@ var limitMessages = []message{
 		rules: []rule{
 			{start: "Unable to connect to the server: ", has: "certificate has expired or is not yet valid", fill: trouble}, // kubectl
 			{start: "Unable to authenticate the request due to an error", has: "certificate has expired or is not yet valid", fill: trouble},
+			{start: "Unable to authenticate the request", err: "certificate has expired or is not yet valid", fill: trouble}, // since 1.21
 			{has: "certificate has expired or is not yet valid", fill: certTrouble},
 			{has: "bootstrap client certificate", err: "expired", fill: trouble},
 			{start: "The currently active client certificate has expired", fill: trouble},
@@ -145,7 +146,7 @@ var limitMessages = []message{
 	},
 	{
 		kind: kindReadOnly, lane: LaneDisk, words: "file system is read-only",
-		rules: []rule{{has: "ead-only file system", fill: trouble}},
+		rules: []rule{{event: "UnexpectedAdmissionError", has: "ead-only file system", fill: trouble}, {has: "ead-only file system", fill: trouble}},
 	},
 	{
 		kind: kindMountDead, lane: LaneVolumes, words: "a mount is dead: its server has ended, or no longer knows it",

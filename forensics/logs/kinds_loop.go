@@ -138,6 +138,7 @@ var loopMessages = []message{
 		rules: []rule{
 			{start: "Node became not ready", fill: nodeNotReady},
 			{event: "NodeNotReady", fill: eventOfNode},
+			{start: "Kubelet is unhealthy: ", fill: wholeMessage}, // Docker's UCP about its node
 			{start: "Node not becoming ready in time after startup", fill: noCause},
 		},
 	},

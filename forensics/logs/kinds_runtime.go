@@ -92,7 +92,9 @@ var runtimeMessages = []message{
 			{start: "Error: failed to start container ", has: "OCI runtime create failed", fill: eventOfContainer}, // its message alone
 			{start: "Error: failed to create containerd task: ", has: "OCI runtime create failed", fill: eventOfContainer},
 			{start: "CreateContainer within sandbox ", has: " failed", fill: criCall},
-			{has: "failed to create shim task: ", fill: taskFailed}, // ctr, nerdctl and docker
+			{has: "failed to create shim task: ", fill: taskFailed},                                        // ctr, nerdctl and docker
+			{start: "Error response from daemon: failed to create task for container: ", fill: taskFailed}, // dockerd since 23
+			{has: "failed to create task for container: ", fill: taskFailed},
 			{has: "failed to create containerd task: ", fill: taskFailed},
 		},
 	},
@@ -132,6 +134,7 @@ var runtimeMessages = []message{
 			{start: "Error response from daemon: ", has: "emove root filesystem", fill: dockerCLI},
 			{start: "unlinkat /var/lib/docker/", has: "device or resource busy", fill: dockerCLI},
 			{start: "Error response from daemon: ", has: "emove filesystem for", fill: dockerCLI},
+			{start: "error removing container", err: "device or resource busy", fill: dockerRemove}, // dockerd itself
 			{start: "removing the container ", has: "code = ", find: []string{"removing the container"}, fill: crictl},
 			{start: "removing the pod sandbox ", has: "code = ", find: []string{"removing the pod sandbox"}, fill: crictl},
 		},
@@ -141,6 +144,8 @@ var runtimeMessages = []message{
 		rules: []rule{
 			{has: "Cannot connect to the Docker daemon", fill: runtimeDown},
 			{start: "Container runtime sanity check failed", fill: runtimeDown},
+			{start: "grpc: addrConn.createTransport failed to connect to {", has: "containerd.sock ", fill: dialFailed},
+			{start: "grpc: addrConn.createTransport failed to connect to {", has: "crio.sock ", fill: dialFailed},
 			{start: "Container runtime not ready", fill: runtimeDown},
 			{start: "containerd exited: exit status ", fill: runtimeDown}, // k3s and RKE2 run it, and end with it
 			{has: ".service: main process exited, code=", fill: runtimeCrashed},

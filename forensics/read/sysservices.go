@@ -169,7 +169,7 @@ type cgroupReader struct {
 var memoryCgroups = pattern.New(`^memory\s+\d+\s+(\d+)\s+1$`)
 
 func (r *cgroupReader) line(s string, _ int) {
-	r.heading = r.heading || strings.HasPrefix(s, "#subsys_name")
+	r.heading = r.heading || strings.HasPrefix(strings.TrimLeft(s, "# "), "subsys_name\t")
 	if m := memoryCgroups.FindStringSubmatch(s); m != nil && r.heading {
 		r.to.memoryCgroups = atoi(m[1])
 		r.to.saw(forensics.SourceCgroups, r.name)

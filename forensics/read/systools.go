@@ -87,6 +87,7 @@ func (x *systemText) take(y *systemText) {
 	if y.goroutines > 0 {
 		x.goroutines = y.goroutines
 	}
+	x.memoryCgroups = max(x.memoryCgroups, y.memoryCgroups)
 	for pid, seconds := range y.hung {
 		if x.hung == nil {
 			x.hung = map[int]float64{}

@@ -22,7 +22,9 @@ var (
 	silentUntimed = pattern.New(`^\s*Ready\s+Unknown\s+NodeStatusUnknown\s+(Kubelet stopped posting node status.*)$`)
 	anyReady      = pattern.New(`^\s*Ready\s+(?:True|False|Unknown)\s+` + date)
 	// nodeRow is one of "get nodes": NAME STATUS ROLES AGE VERSION. Old ones have no ROLES.
-	nodeRow = pattern.New(`^\s*([a-z0-9][\w.-]*)\s+(NotReady)(?:,\S+)?\s+(?:\S+\s+)?(?:\d+[smhdy])+\s+v1\.\d+\.\d+`)
+	nodeRow = pattern.New(`^\s*([a-z0-9][\w.-]*)\s+(NotReady)(?:,\S+)?\s+(?:\S+\s+)?(?:\d+[smhdy])+\s+v1\.\d+\.\d+\S*(.*)$`)
+	// inSentence is what stands behind a row that somebody has put into a sentence.
+	inSentence = pattern.New(`^ (?:[A-Za-z]+ ){2,}`)
 	// readyRow is one of a node that is ready.
 	readyRow = pattern.New(`^\s*([a-z0-9][\w.-]*)\s+Ready(?:,\S+)?\s+(?:\S+\s+)?(?:\d+[smhdy])+\s+v1\.\d+\.\d+`)
 	// notReady is what people quote of such a row: its reason and its message.
@@ -33,7 +35,7 @@ var (
 
 // condition makes an event of a condition of a node that is in trouble.
 func condition(line, node string) (Event, bool) {
-	if m := nodeRow.FindStringSubmatch(line); m != nil {
+	if m := nodeRow.FindStringSubmatch(line); m != nil && !inSentence.MatchString(m[3]) {
 		return NotReady(m[1], "False", "", nil), true
 	}
 	m := conditionRow.FindStringSubmatch(line)

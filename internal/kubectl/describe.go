@@ -18,6 +18,7 @@ type described struct {
 	indent, last string
 	fields       map[string][]string
 	claims       []string // of a pod
+	line         int      // of a row
 }
 
 var (
@@ -30,7 +31,7 @@ var (
 	namespaced = `^\s*(?:([a-z0-9][a-z0-9-]*)\s+)?(?:pod/|persistentvolumeclaim/)?([a-z0-9][a-z0-9.-]*)\s+`
 	modes      = `(?:RWO|ROX|RWX|RWOP)(?:,(?:RWO|ROX|RWX|RWOP))*`
 	// podRow is one of "get pods": [NAMESPACE] NAME READY STATUS RESTARTS AGE [IP NODE …].
-	podRow = pattern.New(namespaced + `\d+/\d+\s+([A-Z][\w:/-]*)\s+\d+(?: \(\S+ ago\))?\s+(?:` + span + `)(?:\s+(?:<none>|[\da-f.:]+)\s+([\w.-]+|<none>))?(?:\s.*)?$`)
+	podRow = pattern.New(namespaced + `\d+/\d+\s+([A-Z][\w:/-]*)\s+\d+(?: \(\S+ ago\))?\s+(` + span + `)(?:\s+(?:<none>|[\da-f.:]+)\s+([\w.-]+|<none>))?(?:\s.*)?$`)
 	// claimRow is one of "get pvc": [NAMESPACE] NAME STATUS VOLUME CAPACITY ACCESS MODES …; volumeRow one of "get pv": NAME CAPACITY
 	// ACCESS MODES RECLAIM POLICY STATUS CLAIM ….
 	claimRow  = pattern.New(namespaced + `Terminating\s+([a-z0-9][\w.-]*)\s+\d+\w*\s+` + modes + `\s`)
@@ -85,13 +86,14 @@ func (d *described) deleted(now time.Time) (time.Time, bool) {
 	return now.Add(-length(m[1])), !now.IsZero()
 }
 
-// tableRow takes a row of a table of pods, claims or volumes.
-func (p *page) tableRow(line string) {
+// tableRow takes the line i, if it is a row of a table of pods, claims or volumes.
+func (p *page) tableRow(i int) {
+	line := p.lines[i]
 	if !strings.Contains(line, "Terminating") && !strings.Contains(line, "/") || len(line) > maxRow || len(p.rows) >= maxRows {
 		return
 	}
 	if m := podRow.FindStringSubmatch(line); m != nil {
-		p.rows = append(p.rows, described{kind: "Pod", namespace: cmp.Or(m[1], p.namespace), name: m[2], node: strings.Trim(m[4], "<>"), fields: map[string][]string{"Status": {m[3]}}})
+		p.rows = append(p.rows, described{kind: "Pod", namespace: cmp.Or(m[1], p.namespace), name: m[2], node: strings.Trim(m[5], "<>"), line: i, fields: map[string][]string{"Status": {m[3]}, "Age": {m[4]}}})
 	} else if m := claimRow.FindStringSubmatch(line); m != nil {
 		p.rows = append(p.rows, described{kind: "PersistentVolumeClaim", namespace: cmp.Or(m[1], p.namespace), name: m[2], fields: map[string][]string{"Status": {"Terminating"}, "Volume": {m[3]}}})
 	} else if m := volumeRow.FindStringSubmatch(line); m != nil {

@@ -56,13 +56,14 @@ func Lines(text []byte, saved time.Time) (lines, objects, shown []byte) {
 		}
 		if n == 0 {
 			p.context(p.lines[i])
-			p.tableRow(p.lines[i])
+			p.tableRow(i)
 			n = 1
 		}
 		i += n
 	}
 	p.overRecords()
 	p.listedAgain()
+	p.stuck()
 	p.complete()
 	shown = p.shown()
 	if len(p.events) == 0 && len(p.objects) == 0 && shown == nil {

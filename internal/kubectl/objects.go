@@ -16,7 +16,7 @@ var (
 	// eventKey is one of those that an event has, which come first where whoever printed it has put them into another order.
 	eventKey  = pattern.New(`^(\s*)(- )?(?:count|eventTime|firstTimestamp|involvedObject|lastTimestamp|message|metadata|reason|reportingComponent|source|type):(?:\s|$)`)
 	yamlKey   = pattern.New(`^[\w./"'-]+:(?:\s|$)`)
-	jsonStart = pattern.New(`^\s*\{\s*(?:$|"(?:apiVersion|kind|action|metadata|items|lastHeartbeatTime)"\s*:)`)
+	jsonStart = pattern.New(`^\s*\{\s*(?:$|"(?:apiVersion|kind|action|verb|metadata|items|lastHeartbeatTime)"\s*:)`)
 	// conditionsStart begins a list of conditions.
 	conditionsStart = pattern.New(`^\s*(?:"conditions"\s*:\s*)?\[\s*(?:$|\{)`)
 )
@@ -206,6 +206,13 @@ func (p *page) inYAML(i, indent int) bool {
 
 // take keeps an object of the API and empties its lines.
 func (p *page) take(value []byte, i, n int) int {
+	var watched struct { // what a watch of the API sends, as eventrouter writes it
+		Verb  string          `json:"verb"`
+		Event json.RawMessage `json:"event"`
+	}
+	if json.Unmarshal(value, &watched) == nil && watched.Verb != "" && watched.Event != nil {
+		value = withKind(watched.Event)
+	}
 	var says struct {
 		Kind string `json:"kind"`
 	}
@@ -217,6 +224,17 @@ func (p *page) take(value []byte, i, n int) int {
 		p.lines[i+k] = ""
 	}
 	return n
+}
+
+// withKind is an event of the API with its kind, which objects in lists have not.
+func withKind(event json.RawMessage) []byte {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(event, &fields) != nil || fields["involvedObject"] == nil {
+		return event
+	}
+	fields["kind"] = json.RawMessage(`"Event"`)
+	whole, _ := json.Marshal(fields)
+	return whole
 }
 
 // known leaves out what is a configuration file, and not what kubectl has printed.

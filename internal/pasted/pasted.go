@@ -38,6 +38,7 @@ func Clean(text []byte) []byte {
 	changed = unprefix(lines) || changed
 	changed = broadcast(lines) || changed
 	changed = plugins(lines) || changed
+	changed = inspected(lines) || changed
 	changed = multipath(lines) || changed
 	changed = strip(lines) || changed
 	changed = joinUmount(lines) || changed
@@ -224,6 +225,8 @@ func isInline(rest string) bool {
 var (
 	// address is what talosctl, pdsh and others put before each line of a node, container what kubectl logs --prefix does.
 	address = pattern.New(`^[> \t]*(?:\d{1,3}(?:\.\d{1,3}){3}: |\[pod/[^\] ]+\] )`)
+	// fileName is what grep puts before each line of a file.
+	fileName = pattern.New(`^[> \t]*[\w./-]*[a-z][\w./-]*:`)
 	// console is a prompt behind which the kernel has written to the console.
 	console = pattern.New(`^\[?[\w.-]+@[\w.-]+[^#$]{0,60}[#$] (?:\[ *\d+\.\d{6}\] )`)
 	// compose is what docker-compose puts before an error of dockerd.
@@ -235,8 +238,8 @@ var (
 	chat   = pattern.New(`^[> \t]*(?:\[?(\d\d):(\d\d)(?::\d\d)?\]? +)?<[@+ ]?[\w.|\[\]-]+> `)
 	cell   = pattern.New(`\S(?:  |\t)`)
 	dumpOf = pattern.New(`^([a-z][\w.-]*\[\d+\]: )goroutine \d+ \[[^\]]+\]:`)
-	// halfKlog is the end of klog's header, of which somebody has cut off the beginning.
-	halfKlog = pattern.New(`^[> \t]*[\d:]*\d\.\d{6} +\d+ [\w-]+\.go:\d+\] `)
+	// halfKlog is the end of klog's header, of which somebody has cut off the beginning or the time.
+	halfKlog = pattern.New(`^[> \t]*(?:[\d:]*\d\.\d{6} +\d+|(?:[\w.-]+\[\d+\]: )?[IWEF]\d{4}|\d+) [\w-]+\.go:\d+\] `)
 )
 
 // unprefix takes off what programs put before each line that read the logs of many nodes or containers.
@@ -260,6 +263,9 @@ func unprefix(lines []string) (changed bool) {
 		m := address.FindString(line)
 		if m != "" && !begins(line[len(m):]) {
 			m = ""
+		}
+		if name := fileName.FindString(line); name != "" && (klogHead.MatchString(line[len(name):]) || journalHead.MatchString(line[len(name):]) || isoHead.MatchString(line[len(name):])) {
+			m = name
 		}
 		if m == "" && !begins(line) {
 			if m = host.FindString(line); !unmistakable.MatchString(line[len(m):]) {
@@ -349,6 +355,21 @@ func plugins(lines []string) (changed bool) {
 		if i > 1 && (strings.HasPrefix(lines[i-1], "Error:") || pluginCode.MatchString(lines[i-1]) && strings.HasPrefix(lines[i-2], "Error:")) {
 			if m := pluginError.FindStringSubmatch(line); m != nil {
 				lines[i], changed = `level=warning msg="failed to load plugin" error=`+strconv.Quote(m[1]), true
+			}
+		}
+	}
+	return changed
+}
+
+// stateError is why a container did not start, as docker inspect prints it.
+var stateError = pattern.New(`^\s+"Error": ("failed to create task for container: .*"),?\r?$`)
+
+// inspected writes that as dockerd answers it.
+func inspected(lines []string) (changed bool) {
+	for i, line := range lines {
+		if m := stateError.FindStringSubmatch(line); m != nil {
+			if text, err := strconv.Unquote(m[1]); err == nil {
+				lines[i], changed = "Error response from daemon: "+text, true
 			}
 		}
 	}

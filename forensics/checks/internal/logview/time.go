@@ -218,13 +218,8 @@ const Moments = 2 * time.Second
 
 // PickedWithin is Picked of a message that comes again after a pause at the earliest.
 func PickedWithin(p *forensics.Pass, last *time.Time, pause time.Duration) bool {
-	s := Story(p)
-	end := s.Last
-	if onlyEvents(p) { // ages count from when the table was printed, which is no event
-		end = Last(s.Events)
-	}
 	lines, all, bytes := saved(p)
-	return all > 0 && all <= mostWritten && (lines <= fewLines || bytes > 0 && bytes <= fewBytes) && Within(last, end, pause)
+	return all > 0 && all <= mostWritten && (lines <= fewLines || bytes > 0 && bytes <= fewBytes) && Within(last, lastShown(p), pause)
 }
 
 // onlyEvents says whether all there is are events of the API.
@@ -281,7 +276,15 @@ func Sole(p *forensics.Pass, messages []logs.Event) bool {
 
 // LastWritten is Picked of a text that may be longer: whether a message of that time is at its end.
 func LastWritten(p *forensics.Pass, last *time.Time) bool {
-	return Written(p) && Within(last, Story(p).Last, Moments)
+	return Written(p) && Within(last, lastShown(p), Moments)
+}
+
+// lastShown is the time of the last line of the logs. Ages of events count from when the table was printed, which is no event.
+func lastShown(p *forensics.Pass) *time.Time {
+	if onlyEvents(p) {
+		return Last(Story(p).Events)
+	}
+	return Story(p).Last
 }
 
 // StillComes says whether a message was still repeated when the log ended, at the pace at which it had come.

@@ -1,0 +1,41 @@
+package kubectl
+
+import (
+	"slices"
+	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
+)
+
+// StuckTerminating is the reason of the event of a pod that a table shows in Terminating, and of which somebody says that it stays so. The API has
+// no such event: the table does not tell when the pod was deleted.
+const StuckTerminating = "StuckTerminating"
+
+// saysStuck is a sentence about pods that stay in Terminating.
+var saysStuck = pattern.New(`(?i)\b(?:stuck|stays?|stayed|remains?|hangs?|hung|hanging|sits?|sitting|never (?:ends?|goes?|leaves?|finish\w*))\b[^.]{0,60}\bterminati\w+` +
+	`|\bterminati\w+[^.]{0,60}\b(?:forever|for (?:hours|days|weeks|ages|a long|more than|over|about|the last|\d+ ?(?:h|d|m)\w*)|stuck|never|endless\w*|indefinite\w*)\b` +
+	`|卡.{0,12}Terminating|Terminating.{0,12}卡`)
+
+// mayWait is of a pod whose grace period is shown: it may be a long one, and not over.
+var mayWait = pattern.New(`(?i)grace|timeout: \d{3,}s`)
+
+// stuck adds the events of pods that somebody says are stuck in Terminating, above a table in which they are, and none below in which they are not.
+func (p *page) stuck() {
+	const young = 2 * time.Minute // for which a pod terminates as others do
+	if len(p.rows) == 0 || slices.ContainsFunc(p.lines, mayWait.MatchString) || !slices.ContainsFunc(p.lines, saysStuck.MatchString) {
+		return
+	}
+	last := map[string]int{}
+	for i, row := range p.rows {
+		if row.kind == "Pod" {
+			last[row.namespace+"/"+row.name] = i
+		}
+	}
+	for i, row := range p.rows {
+		if last[row.namespace+"/"+row.name] != i || row.kind != "Pod" || row.value("Status") != "Terminating" || length(row.value("Age")) < young {
+			continue
+		}
+		e := Event{Type: "Warning", Reason: StuckTerminating, Kind: "Pod", Namespace: row.namespace, Name: row.name, Count: 1, Message: "a table shows the pod in Terminating, and the text says that it stays so"}
+		p.events = append(p.events, found{e, row.line, -1, ""})
+	}
+}
