@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/internal/headline"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // A Check judges one kind of trouble. It is a plain value; the list of all is checks.All.
@@ -206,7 +207,7 @@ func (p *Pass) names(list []Entity) string {
 // distinct removes repeated elements.
 func distinct[T comparable](list []T) []T {
 	seen := make(map[T]bool, len(list))
-	return slices.DeleteFunc(list, func(x T) bool {
+	return sorting.Delete(list, func(x T) bool {
 		again := seen[x]
 		seen[x] = true
 		return again

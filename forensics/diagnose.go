@@ -150,7 +150,7 @@ func position(chain map[Entity]int, f Finding) int {
 func (g *graph) standsFor(root Entity, members []int) []Entity {
 	for _, i := range members {
 		if list := g.leads[explanation{root, i}]; len(list) > 1 && len(g.effects[root]) == 0 {
-			return slices.DeleteFunc(slices.Clone(list), func(e Entity) bool { return e == root })
+			return sorting.Delete(slices.Clone(list), func(e Entity) bool { return e == root })
 		}
 	}
 	return nil
@@ -169,7 +169,7 @@ func (g *graph) podsOf(i int, roots []Entity) []string {
 		for _, e := range f.Subjects {
 			of[e.ID] = e.Kind == KindPod
 		}
-		others = slices.DeleteFunc(slices.Clone(others), func(uid string) bool { return of[uid] })
+		others = sorting.Delete(slices.Clone(others), func(uid string) bool { return of[uid] })
 	}
 	pods := slices.Clone(others)
 	for _, e := range about {

@@ -3,6 +3,8 @@ package forensics
 import (
 	"fmt"
 	"slices"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // graph has an edge from each effect to its causes. Findings have causes, and the model adds others: a goroutine's cause is its thread, a
@@ -96,14 +98,14 @@ func (g *graph) clear() {
 		if e.Kind != KindMount || len(causes) < 2 && !g.troubled(e) {
 			continue
 		}
-		g.causes[e] = slices.DeleteFunc(causes, func(c Entity) bool {
+		g.causes[e] = sorting.Delete(causes, func(c Entity) bool {
 			innocent := c.Kind == KindSuperblock && len(g.subjects[c]) == 0 && len(g.causes[c]) == 0
 			cleared[edge{e, c}] = innocent
 			return innocent
 		})
 	}
 	for c, effects := range g.effects {
-		g.effects[c] = slices.DeleteFunc(effects, func(e Entity) bool { return cleared[edge{e, c}] })
+		g.effects[c] = sorting.Delete(effects, func(e Entity) bool { return cleared[edge{e, c}] })
 	}
 }
 
@@ -232,7 +234,7 @@ func (g *graph) rootsOf(f Finding) (roots []Entity, from map[Entity][]Entity) {
 
 // firstLike is the first thing of the same kind with the same findings, information left out because it belongs to no root cause.
 func (g *graph) firstLike(e Entity) Entity {
-	worse := slices.DeleteFunc(slices.Clone(g.subjects[e]), func(i int) bool { return g.findings[i].Severity.Rank() <= Info.Rank() })
+	worse := sorting.Delete(slices.Clone(g.subjects[e]), func(i int) bool { return g.findings[i].Severity.Rank() <= Info.Rank() })
 	key := fmt.Sprint(e.Kind, worse)
 	if _, known := g.first[key]; !known {
 		g.first[key] = e

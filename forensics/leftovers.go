@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // settled is how long a pod's directory must be unchanged before the kubelet counts as failing to remove it:
@@ -32,7 +33,7 @@ func Leftovers(m *Model, d kubelet.PodDir) []kubelet.Leftover {
 		Why: "nothing is mounted, nothing blocks the removal, the sync loop runs and nothing has changed here for a long time. So the kubelet believes " +
 			"that a volume of the pod is still mounted. It logs this only at verbosity 3, and forgets it at a restart",
 	}}
-	return append(all, slices.DeleteFunc(left, func(l kubelet.Leftover) bool { return l.Class == kubelet.Pending })...)
+	return append(all, sorting.Delete(left, func(l kubelet.Leftover) bool { return l.Class == kubelet.Pending })...)
 }
 
 // pointsBelow lists the mount points at or below a pod's directory, from all tables.

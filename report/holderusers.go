@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -39,7 +40,7 @@ func writeUsers(b *bytes.Buffer, model *forensics.Model, u forensics.MountUsers,
 	for _, k := range u.Kernel {
 		usedBy := map[bool]string{true: "(itself used by " + cellText(strings.Join(k.UsedBy, ", ")) + ")"}[len(k.UsedBy) > 0]
 		words := []string{"  kernel:", string(k.Use), cellText(k.What), cellText(k.Detail), usedBy, map[bool]string{true: "(busy)"}[k.Blocks]}
-		fmt.Fprintln(b, strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " "))
+		fmt.Fprintln(b, strings.Join(sorting.Delete(words, func(w string) bool { return w == "" }), " "))
 	}
 	if len(u.Elsewhere)+len(u.CallsElsewhere) > 0 {
 		fmt.Fprintln(b, "  in use through other mounts of the same file system, which do not keep this mount busy:")

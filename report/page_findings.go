@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // findingsView is all findings, each once: below the first root cause that it belongs to, or in a group of their own.
@@ -195,7 +196,7 @@ func otherPods(f forensics.Finding) []string {
 	for _, e := range f.Subjects {
 		about[e] = true
 	}
-	return slices.DeleteFunc(slices.Clone(f.Pods), func(uid string) bool { return about[forensics.Entity{Kind: forensics.KindPod, ID: uid}] })
+	return sorting.Delete(slices.Clone(f.Pods), func(uid string) bool { return about[forensics.Entity{Kind: forensics.KindPod, ID: uid}] })
 }
 
 func (b *findingsBuilder) ref(ref forensics.Ref) refView {

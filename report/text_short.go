@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -30,7 +31,7 @@ func (t *textWriter) short(r Report) {
 	listed, notes := others(r), 0
 	if len(r.Diagnoses) > 0 { // beside a problem, what is none is a count
 		all := len(listed)
-		listed = slices.DeleteFunc(listed, func(f forensics.Finding) bool { return f.Severity.Rank() <= forensics.Info.Rank() })
+		listed = sorting.Delete(listed, func(f forensics.Finding) bool { return f.Severity.Rank() <= forensics.Info.Rank() })
 		notes = all - len(listed)
 	}
 	end := t.lines(func(t *textWriter) { t.unknown(r, notes) })

@@ -20,6 +20,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/read"
 	"github.com/nodeforensics/nodeforensics/forensics/redact"
 	"github.com/nodeforensics/nodeforensics/internal/mask"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/report"
 )
 
@@ -221,7 +222,7 @@ func goroutineChecks(e *forensics.Evidence) []forensics.Check {
 	kubelet, _ := e.Saw(forensics.SourceGoroutines)
 	others, _ := e.Saw(forensics.SourceOtherGoroutines)
 	cut := slices.ContainsFunc(e.Dumps, func(d forensics.Dump) bool { return d.Truncated })
-	return slices.DeleteFunc(checks.All(), func(c forensics.Check) bool {
+	return sorting.Delete(checks.All(), func(c forensics.Check) bool {
 		return !slices.ContainsFunc(c.Needs, func(n forensics.Need) bool {
 			return (cut || n[0] != forensics.SourceThreads) && (kubelet && slices.Contains(n, forensics.SourceGoroutines) || others && slices.Contains(n, forensics.SourceOtherGoroutines))
 		})

@@ -30,9 +30,9 @@ func (a *app) storyOfPod(story *logs.Story, pod string) (*logs.Story, error) {
 	}
 	one := *story
 	is := func(uid, name string) bool { return uids[uid] || uid == "" && names[name] }
-	one.Deletions = slices.DeleteFunc(slices.Clone(one.Deletions), func(d logs.Deletion) bool { return !is(d.PodUID, d.PodName) })
-	one.Operations = slices.DeleteFunc(slices.Clone(one.Operations), func(o logs.Operation) bool { return !is(o.PodUID, o.PodName) })
-	one.Events = slices.DeleteFunc(slices.Clone(one.Events), func(e logs.Event) bool { return !is(e.PodUID, e.PodName) })
+	one.Deletions = sorting.Delete(slices.Clone(one.Deletions), func(d logs.Deletion) bool { return !is(d.PodUID, d.PodName) })
+	one.Operations = sorting.Delete(slices.Clone(one.Operations), func(o logs.Operation) bool { return !is(o.PodUID, o.PodName) })
+	one.Events = sorting.Delete(slices.Clone(one.Events), func(e logs.Event) bool { return !is(e.PodUID, e.PodName) })
 	one.Lives, one.Loop, one.Orphans = []logs.Life{}, nil, nil
 	return &one, nil
 }

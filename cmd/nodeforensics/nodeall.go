@@ -78,7 +78,7 @@ func (a *app) examineAll(f *nodeFlags) error {
 	if len(nodes) == 0 {
 		return errors.New("no node is selected")
 	}
-	left := slices.DeleteFunc(slices.Clone(nodes), r.isStored)
+	left := sorting.Delete(slices.Clone(nodes), r.isStored)
 	if n := len(nodes) - len(left); n > 0 {
 		a.note("%d of %s already in %s: not examined again", n, text.Plural(len(nodes), "node"), r.dir)
 	}

@@ -12,6 +12,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // A Dump holds the objects of one or several files.
@@ -233,7 +235,7 @@ func (d *Dump) Trim() {
 		if p.Unscheduled == nil {
 			p.Selector = nil
 		}
-		p.Images = slices.DeleteFunc(p.Images, func(i Image) bool { return i.Waiting == "" && i.PullPolicy != "Never" })
+		p.Images = sorting.Delete(p.Images, func(i Image) bool { return i.Waiting == "" && i.PullPolicy != "Never" })
 		if len(p.Images) == 0 {
 			p.Images = nil
 		}

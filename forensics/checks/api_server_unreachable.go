@@ -11,6 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // apiServerUnreachable finds a kubelet that cannot reach the API server, or that it rejects.
@@ -134,5 +135,5 @@ func lastNewsOfAPI(p *forensics.Pass) *time.Time {
 		return nil
 	}
 	news := logview.Events(p, "syncloop-update", "syncloop-reconcile", "syncloop-delete", "api-synced")
-	return logview.Last(slices.DeleteFunc(news, func(e logs.Event) bool { return e.Kind == "syncloop-delete" && e.Reason != "api" }))
+	return logview.Last(sorting.Delete(news, func(e logs.Event) bool { return e.Kind == "syncloop-delete" && e.Reason != "api" }))
 }

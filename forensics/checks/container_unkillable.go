@@ -16,6 +16,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/shellword"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -91,7 +92,7 @@ func stuckContainers(p *forensics.Pass) []*stuckContainer {
 			c.waits = append(c.waits, w)
 		}
 	}
-	return slices.DeleteFunc(order, func(c *stuckContainer) bool {
+	return sorting.Delete(order, func(c *stuckContainer) bool {
 		if len(c.waits) == 0 || c.killed {
 			return len(c.waits) == 0
 		}

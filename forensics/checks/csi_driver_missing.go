@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // csiDriverMissing finds CSI drivers that the kubelet needs but that are not registered.
@@ -64,7 +65,7 @@ func reportRegistration(p *forensics.Pass, known []string) {
 		}
 		return logview.DriverEntity(strings.TrimSuffix(e.Path[strings.LastIndex(e.Path, "/")+1:], "-reg.sock"))
 	}, Ended: func(driver forensics.Entity) *time.Time {
-		return logview.Last(slices.DeleteFunc(slices.Clone(logview.Events(p, "csi-registered")), func(e logs.Event) bool {
+		return logview.Last(sorting.Delete(slices.Clone(logview.Events(p, "csi-registered")), func(e logs.Event) bool {
 			return e.Driver != "" && driver.Kind == forensics.KindCSIDriver && e.Driver != driver.ID
 		}))
 	}}
@@ -129,7 +130,7 @@ func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) f
 // registeredSince says whether the driver has registered and the last message was before that, or before the start of a container: events
 // that have an age alone are later than all lines of a log that was pasted with them.
 func registeredSince(p *forensics.Pass, driver string, list []logs.Event) bool {
-	registered := slices.DeleteFunc(slices.Clone(logview.Events(p, "csi-registered")), func(e logs.Event) bool { return e.Driver != driver })
+	registered := sorting.Delete(slices.Clone(logview.Events(p, "csi-registered")), func(e logs.Event) bool { return e.Driver != driver })
 	end := logview.Latest(logview.Last(registered), logview.Last(logview.Events(p, "pod-started")))
 	return len(registered) > 0 && logview.Between(logview.Last(list), end) > 0
 }

@@ -255,7 +255,7 @@ func (t csiTrouble) byLostServer(p *forensics.Pass, f *forensics.Finding) {
 		if !strings.Contains(t.driver, m.driver) {
 			continue
 		}
-		lost := slices.DeleteFunc(slices.Clone(lostServers(p)), func(i incident.Incident) bool {
+		lost := sorting.Delete(slices.Clone(lostServers(p)), func(i incident.Incident) bool {
 			return !i.Grave() || !strings.HasPrefix(string(i.Events[0].Kind), m.kinds)
 		})
 		if len(lost) == 1 {
@@ -300,7 +300,7 @@ func (t csiTrouble) join(p *forensics.Pass, f forensics.Finding) forensics.Findi
 
 // blockedDrivers finds the calls that are blocked in the CSI drivers themselves: a finding for each driver, without the pods in its title.
 func blockedDrivers(p *forensics.Pass) (found []forensics.Finding) {
-	list := slices.DeleteFunc(stall.Requests(p, "csi.Node"), func(r stall.Request) bool { return !mayBeDriver(p, r) })
+	list := sorting.Delete(stall.Requests(p, "csi.Node"), func(r stall.Request) bool { return !mayBeDriver(p, r) })
 	for _, server := range stall.ByServer(list) {
 		found = append(found, blockedDriver(p, server))
 	}

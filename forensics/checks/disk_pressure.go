@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/headline"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // diskPressure finds file systems that are full or past an eviction threshold.
@@ -168,7 +169,7 @@ func lowOnDisk(p *forensics.Pass) []logs.Event {
 		(logview.Brief(p) || logview.Written(p) && logview.Last(needs) == nil) { // who shows one line has seen what follows, as who shows the lines without times
 		list = needs
 	}
-	return slices.DeleteFunc(list, func(e logs.Event) bool {
+	return sorting.Delete(list, func(e logs.Event) bool {
 		return e.Last != nil && !logview.Picked(p, e.Last) || !strings.Contains(e.Reason, "inodes") && !strings.Contains(e.Reason, "storage") && !strings.Contains(e.Reason, "fs") && !strings.Contains(strings.ToLower(e.Reason), "disk")
 	})
 }

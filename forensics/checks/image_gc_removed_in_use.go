@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -113,16 +114,16 @@ func missingAfter(removed, pulls []logs.Event) []logs.Event {
 		after := last != nil && first != nil && !last.Before(*first)
 		likely[e.Image] = likely[e.Image] || after && (e.Code == "ErrImageNeverPull" || had[e.Image] || e.Cause() == logs.CauseNoRegistry)
 	}
-	return slices.DeleteFunc(slices.Clone(pulls), func(e logs.Event) bool { return !likely[e.Image] })
+	return sorting.Delete(slices.Clone(pulls), func(e logs.Event) bool { return !likely[e.Image] })
 }
 
 // noSandboxImage are the sandboxes that failed for want of their image after an image was removed that is as small as theirs. Every pod
 // needs it, so the node had it before. An error without a time stands in what somebody writes of the present.
 func noSandboxImage(removed, failed []logs.Event) []logs.Event {
 	const small = 1 << 20 // pause has 0.3 to 0.8 MB
-	removed = slices.DeleteFunc(slices.Clone(removed), func(e logs.Event) bool { return e.Number <= 0 || e.Number >= small })
+	removed = sorting.Delete(slices.Clone(removed), func(e logs.Event) bool { return e.Number <= 0 || e.Number >= small })
 	first := logview.First(removed)
-	return slices.DeleteFunc(slices.Clone(failed), func(e logs.Event) bool {
+	return sorting.Delete(slices.Clone(failed), func(e logs.Event) bool {
 		return e.Cause() != "sandbox-image" || first == nil || e.First != nil && e.First.Before(*first)
 	})
 }
@@ -209,7 +210,7 @@ func shortImage(id string) string {
 // that check reads the log.
 func imagesAtRisk(p *forensics.Pass) {
 	risks := diskview.ImageRisks(p)
-	if missing := slices.DeleteFunc(slices.Clone(risks), func(r diskview.ImageRisk) bool { return r.Missing == "" }); len(missing) > 0 {
+	if missing := sorting.Delete(slices.Clone(risks), func(r diskview.ImageRisk) bool { return r.Missing == "" }); len(missing) > 0 {
 		p.Report(missingImagesFinding(missing))
 	}
 	d := diskview.State(p)
@@ -217,7 +218,7 @@ func imagesAtRisk(p *forensics.Pass) {
 	if !ok || !d.IsNear(image.Device) {
 		return // nothing is about to be deleted
 	}
-	if unused := slices.DeleteFunc(risks, func(r diskview.ImageRisk) bool { return !r.Unused }); len(unused) > 0 {
+	if unused := sorting.Delete(risks, func(r diskview.ImageRisk) bool { return !r.Unused }); len(unused) > 0 {
 		f := atRiskFinding(unused)
 		f.Because, f.Refs = []forensics.Entity{diskview.Entity(image)}, []forensics.Ref{diskview.Ref(image)}
 		f.Detail = "No container uses these images, and they are not pinned. The image file system is near a threshold. A registry may not have these images." + diskview.Reclaim(p, image)

@@ -15,6 +15,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/headline"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -199,7 +200,7 @@ func blamed(p *forensics.Pass, task incident.Incident, wait procs.Wait) (cause i
 	}
 	for _, better := range []func(incident.Incident) bool{incident.Incident.Grave, named} {
 		if slices.ContainsFunc(list, better) {
-			list = slices.DeleteFunc(list, func(i incident.Incident) bool { return !better(i) })
+			list = sorting.Delete(list, func(i incident.Incident) bool { return !better(i) })
 		}
 	}
 	if len(list) == 0 || slices.ContainsFunc(list, func(i incident.Incident) bool { return i.Subject != list[0].Subject }) {
@@ -217,7 +218,7 @@ func suspects(p *forensics.Pass, task incident.Incident, wait procs.Wait) []inci
 	case procs.WaitBlock, procs.WaitJournal:
 		lists = lists[1:]
 	}
-	return slices.DeleteFunc(slices.Concat(lists...), func(i incident.Incident) bool { return !meetsTask(i, task, wait) })
+	return sorting.Delete(slices.Concat(lists...), func(i incident.Incident) bool { return !meetsTask(i, task, wait) })
 }
 
 // meetsTask says whether a disk, file system or server was in trouble within ten minutes of a hung task.

@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // kernelIOError finds disks and controllers that fail, by the kernel log alone.
@@ -40,7 +41,7 @@ if a file system on the disk fails within a minute after it, or if the disk itse
 func failingDisks(p *forensics.Pass) []incident.Incident {
 	return forensics.Once(p, "failing disks", func() []incident.Incident {
 		spec := incident.Spec{Window: 30 * time.Minute, Subject: diskOf, Ended: func(disk forensics.Entity) *time.Time {
-			return logview.Last(slices.DeleteFunc(logview.Events(p, "kernel-paths-back"), func(e logs.Event) bool { return e.Device != disk.ID }))
+			return logview.Last(sorting.Delete(logview.Events(p, "kernel-paths-back"), func(e logs.Event) bool { return e.Device != disk.ID }))
 		}}
 		list := spec.Find(p, fsview.OfNoMount(p, "disks of no mount", logs.KindKernelIOError, logs.KindKernelIOTimeout, logs.KindKernelDeviceReset,
 			logs.KindKernelDeviceOffline, logs.KindKernelThinPool))

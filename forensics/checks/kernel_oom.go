@@ -38,7 +38,7 @@ func ooms(p *forensics.Pass) []incident.Incident {
 	return forensics.Once(p, "kills for memory", func() []incident.Incident {
 		spec := incident.Spec{Window: 30 * time.Minute, Subject: func(e logs.Event) forensics.Entity {
 			switch pod := incident.PodOf(p, e); {
-			case e.Kind == logs.KindKernelOOMInvoked:
+			case e.Kind == "kernel-oom-invoked":
 				return incident.Thing("kernel", "oom-killer")
 			case e.Kind == "kernel-oom":
 				return incident.Thing("kernel", "memory")
@@ -69,10 +69,11 @@ func ooms(p *forensics.Pass) []incident.Incident {
 
 // invoked are the calls of the OOM killer of which a text does not show whom it has killed, since it was cut there.
 func invoked(p *forensics.Pass) []logs.Event {
-	kills := logview.Events(p, "kernel-oom", "kernel-oom-cgroup")
-	return slices.DeleteFunc(logview.Events(p, logs.KindKernelOOMInvoked), func(e logs.Event) bool {
-		return !logview.Written(p) || logview.Below([]logs.Event{e}, kills)
-	})
+	calls := logview.Events(p, "kernel-oom-invoked")
+	if !logview.Written(p) || logview.Below(calls, logview.Events(p, "kernel-oom", "kernel-oom-cgroup")) {
+		return nil
+	}
+	return calls
 }
 
 // muchForKubelet is more memory than a kubelet needs, in MB: most have 100 to 300, and some that run hundreds of pods 1000.
@@ -97,7 +98,7 @@ func reportOOM(p *forensics.Pass, i incident.Incident) {
 		f.Title = "cgroup " + i.Subject.ID + " was out of memory " + count + last
 	default:
 		f.Title = "The node was out of memory " + count + last
-		if i.Events[0].Kind == logs.KindKernelOOMInvoked {
+		if i.Events[0].Kind == "kernel-oom-invoked" {
 			f.Title = "The kernel had no memory for " + i.Events[0].Process + " " + count + last
 		} else if i.Events[0].Kind != "kernel-oom" {
 			f.Title = "A container was out of memory " + count + last

@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/headline"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -76,14 +77,14 @@ func lostServers(p *forensics.Pass) []incident.Incident {
 				list[n].Current = true
 			}
 		}
-		return slices.DeleteFunc(list, func(i incident.Incident) bool { return i.Last == nil && isBack(p, i, subject) || noMountLeft(p, i) })
+		return sorting.Delete(list, func(i incident.Incident) bool { return i.Last == nil && isBack(p, i, subject) || noMountLeft(p, i) })
 	})
 }
 
 // byLostServer explains goroutines in calls on files by the server that does not respond, by the kernel's log, where the length of a path
 // fits no other file system, or where no mounts are known and the kernel has lost no other server.
 func byLostServer(p *forensics.Pass, f *forensics.Finding, list []stall.Goroutine) {
-	lost := slices.DeleteFunc(slices.Clone(lostServers(p)), func(i incident.Incident) bool { return !i.Grave() })
+	lost := sorting.Delete(slices.Clone(lostServers(p)), func(i incident.Incident) bool { return !i.Grave() })
 	for _, t := range list {
 		var server forensics.Entity
 		confidence, why := forensics.Likely, "the length of the path fits no other mount, and the kernel logs that its server does not respond"
@@ -93,7 +94,7 @@ func byLostServer(p *forensics.Pass, f *forensics.Finding, list []stall.Goroutin
 			server, confidence, why = lost[0].Subject, forensics.Possible, "the kernel logs that one server does not respond, and it is not known on which mount the call is"
 		}
 		if slices.ContainsFunc(lost, func(i incident.Incident) bool { return i.Subject == server }) {
-			f.Because = findings.Union(slices.DeleteFunc(f.Because, func(e forensics.Entity) bool { return e == t.Entity() }), []forensics.Entity{server})
+			f.Because = findings.Union(sorting.Delete(f.Because, func(e forensics.Entity) bool { return e == t.Entity() }), []forensics.Entity{server})
 			f.Confidence, f.ConfidenceWhy = confidence, why
 		}
 	}
@@ -109,7 +110,7 @@ func noMonitor(e logs.Event) bool {
 
 // backOf are the messages that a server is back.
 func backOf(p *forensics.Pass, server forensics.Entity, subject func(logs.Event) forensics.Entity) []logs.Event {
-	return slices.DeleteFunc(logview.Events(p, logs.KindKernelNFSBack, logs.KindKernelCephBack), func(e logs.Event) bool {
+	return sorting.Delete(logview.Events(p, logs.KindKernelNFSBack, logs.KindKernelCephBack), func(e logs.Event) bool {
 		return subject(e) != server && (server != monitors || !strings.HasPrefix(e.Server, "mon"))
 	})
 }
@@ -138,7 +139,7 @@ func isBack(p *forensics.Pass, i incident.Incident, subject func(logs.Event) for
 
 // noMountLeft says whether a list of mounts below the lines about a server has none of it: nothing can wait for it any more.
 func noMountLeft(p *forensics.Pass, i incident.Incident) bool {
-	none := slices.DeleteFunc(logview.Events(p, "no-mount"), func(e logs.Event) bool {
+	none := sorting.Delete(logview.Events(p, "no-mount"), func(e logs.Event) bool {
 		family, _, _ := strings.Cut(e.Reason, "4") // nfs4, nfs4,nfs
 		return (family == "" || !strings.HasPrefix(string(i.Events[0].Kind), "kernel-"+family)) && (i.Subject.Kind != "server" || !isOf(e.Reason, i.Subject.ID))
 	})

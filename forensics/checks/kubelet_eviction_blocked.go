@@ -1,12 +1,11 @@
 package checks
 
 import (
-	"slices"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // kubeletEvictionBlocked finds a blocked eviction manager: disk and memory are not reclaimed.
@@ -30,7 +29,7 @@ reported.`,
 	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
 	Run: func(p *forensics.Pass) {
 		list := stall.All(p, "eviction.(*managerImpl).synchronize", "eviction.(*managerImpl).waitForPodsCleanup")
-		list = slices.DeleteFunc(list, stall.Goroutine.MayTakeLong)
+		list = sorting.Delete(list, stall.Goroutine.MayTakeLong)
 		if len(list) == 0 {
 			return
 		}

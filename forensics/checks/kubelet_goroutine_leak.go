@@ -3,7 +3,6 @@ package checks
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
@@ -122,7 +121,7 @@ func metricFinding(n int) forensics.Finding {
 // stalledIn lists the goroutines of a leak that are blocked in the kernel or, for cgroups, by systemd. An answer has a time limit, and a
 // child process (du, find) may take long on a large volume: such waits do not count.
 func (l pileUp) stalledIn(p *forensics.Pass) []stall.Goroutine {
-	return slices.DeleteFunc(stall.All(p, l.frame), func(t stall.Goroutine) bool {
+	return sorting.Delete(stall.All(p, l.frame), func(t stall.Goroutine) bool {
 		return t.Wait.Kind != stall.WaitFile && t.Wait.Kind != stall.WaitSystemd && t.Wait.Kind != stall.WaitLock
 	})
 }

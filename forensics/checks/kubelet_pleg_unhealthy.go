@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // relistThreshold is the age in seconds of the last relist from which the kubelet calls the PLEG unhealthy, and its sync
@@ -341,7 +342,7 @@ func failingMountDisks(p *forensics.Pass) (found []incident.Incident) {
 
 // nodeOOMs are those of the whole node: what is killed at the limit of a container concerns that container.
 func nodeOOMs(p *forensics.Pass) []incident.Incident {
-	return slices.DeleteFunc(slices.Clone(ooms(p)), func(i incident.Incident) bool { return i.Subject != incident.Thing("kernel", "memory") })
+	return sorting.Delete(slices.Clone(ooms(p)), func(i incident.Incident) bool { return i.Subject != incident.Thing("kernel", "memory") })
 }
 
 // startLimits are reached limits without which no process starts.
@@ -351,7 +352,7 @@ func startLimits(p *forensics.Pass) (found []incident.Incident) {
 		case "processes":
 			found = append(found, l.find(p)...)
 		case "process-ids": // that of a pod concerns the pod
-			found = append(found, slices.DeleteFunc(l.find(p), func(i incident.Incident) bool { return !slices.ContainsFunc(i.Events, ofNodeService) })...)
+			found = append(found, sorting.Delete(l.find(p), func(i incident.Incident) bool { return !slices.ContainsFunc(i.Events, ofNodeService) })...)
 		}
 	}
 	return found

@@ -1,12 +1,11 @@
 package checks
 
 import (
-	"slices"
-
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -25,7 +24,7 @@ long are left out: pulling an image for up to an hour, stopping a container with
 	Needs:    []forensics.Need{{forensics.SourceGoroutines}},
 	Run: func(p *forensics.Pass) {
 		list := stall.All(p, "kubelet.(*podWorkers).managePodLoop", "kubelet.(*podWorkers).podWorkerLoop")
-		list = slices.DeleteFunc(list, stall.Goroutine.MayTakeLong)
+		list = sorting.Delete(list, stall.Goroutine.MayTakeLong)
 		if len(list) == 0 {
 			return
 		}

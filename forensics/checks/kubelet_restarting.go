@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/headline"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -52,6 +53,10 @@ another process id or another start shows the end. Restarts before the log began
 		}
 		if exits := logview.Events(p, "kubelet-exited"); len(exits) > 0 && logview.Brief(p) && (len(lives) == 0 || len(lives) == 1 && lives[0].Last == nil && lives[0].End == logs.EndRunning) {
 			p.Report(exitFinding(p, exits[len(exits)-1]))
+			return
+		}
+		if failed := logview.Events(p, "kubelet-not-started"); len(failed) > 0 && len(lives) == 0 && logview.LastWritten(p, logview.Last(failed)) {
+			p.Report(exitFinding(p, failed[len(failed)-1]))
 			return
 		}
 		if !logview.SawKubelet(p) || len(lives) == 0 {
@@ -129,8 +134,8 @@ func lookAtEnds() forensics.Remedy {
 }
 
 func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensics.Finding {
-	lasts := slices.DeleteFunc(slices.Clone(over), func(l logs.Life) bool { return startedSince(p, l) })
-	bad := slices.DeleteFunc(slices.Clone(lasts), func(l logs.Life) bool { return l.End == logs.EndSignal || l.End == logs.EndUnknown || l.End == "" })
+	lasts := sorting.Delete(slices.Clone(over), func(l logs.Life) bool { return startedSince(p, l) })
+	bad := sorting.Delete(slices.Clone(lasts), func(l logs.Life) bool { return l.End == logs.EndSignal || l.End == logs.EndUnknown || l.End == "" })
 	f := forensics.Finding{
 		Severity: forensics.Info, Subject: p.Model.KubeletEntity(), Confidence: forensics.Certain, Since: cmp.Or(over[0].Last, over[0].Started),
 		Title:         fmt.Sprintf("kubelet has ended %s within the log: %s", findings.Times(int64(len(over))), endings(over)),

@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 var startEntity = forensics.Entity{Kind: forensics.KindSubsystem, ID: "start"}
@@ -60,7 +61,7 @@ Known functions:` + stall.DocOf(startSites()),
 // cutStarts are main goroutines in cAdvisor's disk statistics, of which the callers are cut off. Who has cAdvisor for a module calls that there
 // when it starts; cAdvisor's own program is none of those.
 func cutStarts(p *forensics.Pass) []stall.Goroutine {
-	return slices.DeleteFunc(stall.All(p, diskStatistics...), func(t stall.Goroutine) bool {
+	return sorting.Delete(stall.All(p, diskStatistics...), func(t stall.Goroutine) bool {
 		frames := t.Goroutine.Frames
 		cut := strings.HasPrefix(frames[len(frames)-1].Func, "github.com/google/cadvisor/")
 		return t.Goroutine.ID != 1 || !cut || !slices.ContainsFunc(frames, func(f goroutines.Frame) bool {

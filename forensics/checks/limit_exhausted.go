@@ -16,6 +16,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/cri"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // limitExhausted finds limits of the node other than disk space and memory.
@@ -107,10 +108,10 @@ func pidPressure(p *forensics.Pass) []incident.Incident {
 		}
 		return incident.Thing("limit", "process-ids")
 	}, Ended: func(forensics.Entity) *time.Time {
-		return logview.Last(slices.DeleteFunc(logview.Events(p, "eviction-relieved"), func(e logs.Event) bool { return !of(e) }))
+		return logview.Last(sorting.Delete(logview.Events(p, "eviction-relieved"), func(e logs.Event) bool { return !of(e) }))
 	}}
 	list := spec.Find(p, logview.Events(p, logs.KindEvictionReclaiming, logs.KindEvictionMustEvict))
-	list = slices.DeleteFunc(list, func(i incident.Incident) bool { return logview.Between(i.First, i.Last) < long })
+	list = sorting.Delete(list, func(i incident.Incident) bool { return logview.Between(i.First, i.Last) < long })
 	for _, i := range list {
 		for k := range i.Events {
 			i.Events[k].Reason = "" // which is only the name of the resource

@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/mountuse"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -55,7 +56,7 @@ only processes of another user namespace use, because they can mount and unmount
 		for _, k := range order {
 			p.Report(detachedFinding(p, k.id, k.device, groups[k]))
 		}
-		saved := slices.DeleteFunc(slices.Clone(mountuse.Of(p).Found), func(h holders.Holder) bool { return !h.Detached })
+		saved := sorting.Delete(slices.Clone(mountuse.Of(p).Found), func(h holders.Holder) bool { return !h.Detached })
 		if len(saved) > 0 {
 			p.Report(savedDetachedFinding(p, saved))
 		}

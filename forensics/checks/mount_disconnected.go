@@ -16,6 +16,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // mountDisconnected finds file systems that have lost their server process or network client.
@@ -65,7 +66,7 @@ func withLog(cause logs.Cause, now, then string, run func(*forensics.Pass)) func
 
 // reportDeadMounts reports mounts that answer the kubelet and the runtime with an error that does not end by itself, by their messages.
 func reportDeadMounts(p *forensics.Pass, cause logs.Cause, now, then string) {
-	list := slices.DeleteFunc(slices.Clone(logview.Story(p).Events), func(e logs.Event) bool {
+	list := sorting.Delete(slices.Clone(logview.Story(p).Events), func(e logs.Event) bool {
 		return e.Kind.Lane() == logs.LaneKernel || e.Cause() != cause
 	})
 	seen, _ := p.Evidence.Saw(forensics.SourceHealth)

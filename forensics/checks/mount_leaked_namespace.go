@@ -19,6 +19,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 	"github.com/nodeforensics/nodeforensics/internal/headline"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -205,7 +206,7 @@ func notTheHosts(f *forensics.Finding, label, alive, unproven string) {
 	f.Severity, f.Confidence = forensics.Info, forensics.Possible
 	f.ConfidenceWhy = "the host has no mount of this superblock; the container may have mounted it for itself: " + unproven
 	f.Title = fmt.Sprintf("%s is not mounted on the host, only in %s", label, alive)
-	f.Remedies = slices.DeleteFunc(f.Remedies, func(r forensics.Remedy) bool { return r.Action != remedy.ActionDeletePod })
+	f.Remedies = sorting.Delete(f.Remedies, func(r forensics.Remedy) bool { return r.Action != remedy.ActionDeletePod })
 	for i := range f.Remedies {
 		r := &f.Remedies[i]
 		r.OnlyIf = strings.TrimSuffix("the host once had this mount, and the container has not mounted it for itself; "+r.OnlyIf, "; ")

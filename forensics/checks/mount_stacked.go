@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 	"github.com/nodeforensics/nodeforensics/internal/shellword"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -82,7 +83,7 @@ func stackAt(x *mounts.Index, point string) []mounts.Mount {
 	for i := last; i >= 0 && (i == last || at[i].ID == at[i+1].ParentID); i-- {
 		parents[at[i].ParentID] = true
 	}
-	return slices.DeleteFunc(at, func(m mounts.Mount) bool { return !parents[m.ParentID] })
+	return sorting.Delete(at, func(m mounts.Mount) bool { return !parents[m.ParentID] })
 }
 
 // sameDirectory says whether all of a stack show the same directory of the same file system.

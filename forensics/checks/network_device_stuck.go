@@ -11,6 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/headline"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -45,7 +46,7 @@ wait. A few lines that stop are normal. Three or more that still continue at the
 
 // lateSandboxes are tries to create a sandbox that took too long. The runtime waits for the network of a pod, among others.
 func lateSandboxes(p *forensics.Pass) []logs.Event {
-	return slices.DeleteFunc(logview.Events(p, logs.KindSandboxCreateFailed), func(e logs.Event) bool { return e.Code != "DeadlineExceeded" })
+	return sorting.Delete(logview.Events(p, logs.KindSandboxCreateFailed), func(e logs.Event) bool { return e.Code != "DeadlineExceeded" })
 }
 
 // stuckDevices are network devices that the kernel waits for.
@@ -59,7 +60,7 @@ func stuckDevices(p *forensics.Pass) []incident.Incident {
 				list[n].Minor = false // the first effect is at the end of the lines that were picked
 			}
 		}
-		return slices.DeleteFunc(list, func(i incident.Incident) bool {
+		return sorting.Delete(list, func(i incident.Incident) bool {
 			return i.Count < logview.FewFailures && i.Last == nil && !logview.Brief(p) && !logview.Sole(p, i.Events)
 		})
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // nodeNotReady finds a node that its own kubelet has reported as NotReady.
@@ -30,7 +31,7 @@ kubelet it is normal and left out; while the node is being shut down, for half a
 			Lasting: true, Kubelet: true,
 			Subject: nodeOf,
 			Ended: func(node forensics.Entity) *time.Time {
-				return logview.Last(slices.DeleteFunc(logview.Events(p, "node-ready"), func(e logs.Event) bool { return nodeOf(e) != node && !oneNode(p) }))
+				return logview.Last(sorting.Delete(logview.Events(p, "node-ready"), func(e logs.Event) bool { return nodeOf(e) != node && !oneNode(p) }))
 			},
 		}
 		for _, i := range spec.Find(p, logview.Events(p, "node-not-ready")) {

@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -156,7 +157,7 @@ func podGCDeleted(p *forensics.Pass, kind logs.Kind) []logs.Event {
 	for _, e := range logview.Events(p, logs.KindPodGCOrphaned, logs.KindPodGCUnscheduled) {
 		other[e.PodName] = true
 	}
-	return slices.DeleteFunc(logview.Events(p, logs.KindPodGCDeleting), func(e logs.Event) bool { return other[e.PodName] || !strings.Contains(e.PodName, "/") })
+	return sorting.Delete(logview.Events(p, logs.KindPodGCDeleting), func(e logs.Event) bool { return other[e.PodName] || !strings.Contains(e.PodName, "/") })
 }
 
 // replayPodGC reports the pods that the pod garbage collector deletes according to the API dump, and other controllers that delete pods.

@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -82,7 +83,7 @@ around it says is possible.`,
 // reportSaidStuck reports the pods that a table shows in Terminating and that are said to stay so, where nothing shows at which stage they are.
 func reportSaidStuck(p *forensics.Pass) {
 	spec := incident.Spec{Lasting: true, Subject: func(e logs.Event) forensics.Entity { return incident.PodOf(p, e) }}
-	for _, i := range spec.Find(p, logview.Events(p, logs.KindPodStuckSaid)) {
+	for _, i := range spec.Find(p, logview.Events(p, "pod-stuck-said")) {
 		if logview.SaidOver(p, i.Events...) || !logview.Written(p) {
 			continue
 		}
@@ -101,7 +102,7 @@ func byServerOfVolume(p *forensics.Pass, f *forensics.Finding) {
 	ofNFS := func(e forensics.Entity) bool {
 		return e.Kind == forensics.KindVolume && strings.Contains(e.ID, "/kubernetes.io/nfs/")
 	}
-	lost := slices.DeleteFunc(slices.Clone(lostServers(p)), func(i incident.Incident) bool {
+	lost := sorting.Delete(slices.Clone(lostServers(p)), func(i incident.Incident) bool {
 		return !i.Grave() || !strings.HasPrefix(string(i.Events[0].Kind), "kernel-nfs")
 	})
 	if len(lost) != 1 || len(f.Because) != 1 || !ofNFS(f.Because[0]) {

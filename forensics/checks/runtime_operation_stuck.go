@@ -3,13 +3,13 @@ package checks
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // runtimeOperationStuck finds requests that a container runtime has accepted and that are blocked in it.
@@ -36,7 +36,7 @@ is the cause: the next request blocks again.`,
 	Needs:    []forensics.Need{{forensics.SourceOtherGoroutines, forensics.SourceThreads}},
 	Run: func(p *forensics.Pass) {
 		unreadRuntimes(p)
-		list := slices.DeleteFunc(stall.Requests(p, "runtime.", "docker.", "tasks.", "snapshots.", "task."), func(r stall.Request) bool { return !isRuntime(p, r.PID) })
+		list := sorting.Delete(stall.Requests(p, "runtime.", "docker.", "tasks.", "snapshots.", "task."), func(r stall.Request) bool { return !isRuntime(p, r.PID) })
 		for _, server := range stall.ByServer(list) {
 			p.Report(blockedOperation(p, server))
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // sandboxCreateFailing finds pods whose sandbox or network cannot be created.
@@ -50,7 +51,7 @@ information until a pod waits for it or the node is NotReady. A runtime that doe
 				failed = logview.Events(p, "sandbox-create-echo")
 			}
 			if k.kind == "cni-add-failed" && len(failed) > 0 && len(logview.Events(p, logs.KindSandboxCreateFailed)) == 0 {
-				failed = slices.Concat(failed, slices.DeleteFunc(logview.Events(p, "sandbox-create-echo"), func(e logs.Event) bool { return e.Cause() != "network" }))
+				failed = slices.Concat(failed, sorting.Delete(logview.Events(p, "sandbox-create-echo"), func(e logs.Event) bool { return e.Cause() != "network" }))
 			}
 			for _, i := range spec.Find(p, failed) {
 				if !k.network { // a try that is refused as the one before still runs is only said so
@@ -90,7 +91,7 @@ information until a pod waits for it or the node is NotReady. A runtime that doe
 
 // reservedSandboxes are the tries to create a sandbox whose name an earlier one has reserved that still runs.
 func reservedSandboxes(p *forensics.Pass) []logs.Event {
-	return slices.DeleteFunc(logview.Events(p, "container-name-reserved"), func(e logs.Event) bool { return e.Container != "" || e.PodName == "" })
+	return sorting.Delete(logview.Events(p, "container-name-reserved"), func(e logs.Event) bool { return e.Container != "" || e.PodName == "" })
 }
 
 // sandboxes is what cannot be created, where the trouble is of no pod.

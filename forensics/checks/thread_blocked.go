@@ -17,6 +17,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 	"github.com/nodeforensics/nodeforensics/internal/headline"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -83,7 +84,7 @@ reported as likely, and other waits if three threads have them. Tasks that the k
 // reportCutStacks reports what a cut dump alone shows.
 func reportCutStacks(p *forensics.Pass) {
 	starts := cutStarts(p) // which another check reports
-	list := slices.DeleteFunc(stall.CutStacks(p), func(t stall.Goroutine) bool {
+	list := sorting.Delete(stall.CutStacks(p), func(t stall.Goroutine) bool {
 		return slices.ContainsFunc(starts, func(s stall.Goroutine) bool { return s.Entity() == t.Entity() })
 	})
 	if len(list) == 0 {

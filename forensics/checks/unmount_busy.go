@@ -79,12 +79,12 @@ of the log count. With the log alone, the users of the mount are not known.`,
 func reportBusy(p *forensics.Pass, g unmounts.Mount, refused []*unmounts.Refusal) {
 	m := g.Mount
 	list, kernel := p.Model.Uses().Holders(m.ID)
-	list = slices.DeleteFunc(slices.Clone(list), func(h holders.Holder) bool {
+	list = sorting.Delete(slices.Clone(list), func(h holders.Holder) bool {
 		process, _ := p.Model.Process(h.PID)
 		return h.PID == g.By || g.Pod != "" && process.PodUID == g.Pod
 	})
 	users := kernel
-	kernel = slices.DeleteFunc(slices.Clone(kernel), func(k holders.KernelUser) bool { return !k.Blocks })
+	kernel = sorting.Delete(slices.Clone(kernel), func(k holders.KernelUser) bool { return !k.Blocks })
 	if len(list)+len(kernel) == 0 {
 		return
 	}

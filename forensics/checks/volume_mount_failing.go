@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/headline"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // volumeMountFailing finds volumes that cannot be mounted, by the kubelet's log.
@@ -51,7 +52,7 @@ ownership (fsGroup).`,
 			}
 			return pod
 		}, Ended: func(waits forensics.Entity) *time.Time { // a container is started once the volumes of its pod are mounted
-			return logview.Last(slices.DeleteFunc(logview.Events(p, "pod-started"), func(e logs.Event) bool {
+			return logview.Last(sorting.Delete(logview.Events(p, "pod-started"), func(e logs.Event) bool {
 				pod := incident.PodOf(p, e)
 				return pod != waits && (pod.Kind != "" || waits.Kind != forensics.KindVolume)
 			}))
@@ -80,7 +81,7 @@ var rootMismatch = forensics.Remedy{
 func reportOwnership(p *forensics.Pass) {
 	spec := incident.Spec{Few: 2, Kubelet: true, Subject: func(e logs.Event) forensics.Entity { return incident.PodOf(p, e) }, Ended: func(waits forensics.Entity) *time.Time {
 		// Volumes that are mounted are counted without a name; it may be this one.
-		return logview.Last(slices.DeleteFunc(logview.Events(p, "pod-started", "mount-done"), func(e logs.Event) bool {
+		return logview.Last(sorting.Delete(logview.Events(p, "pod-started", "mount-done"), func(e logs.Event) bool {
 			return e.Kind == "pod-started" && incident.PodOf(p, e) != waits
 		}))
 	}}
@@ -308,7 +309,7 @@ func (o volumeOperation) finding(p *forensics.Pass, done string, grave bool) for
 		f.Detail += " The mount that the kubelet finds there is dead: its server has ended or forgotten it."
 	}
 	if dead || strings.Contains(o.Reason, "mkdir /") && strings.Contains(o.Reason, ": file exists") { // stat(2) of a dead mount fails, and os.MkdirAll goes on
-		f.Because = slices.DeleteFunc(deadMounts(p, o.Volume), func(e forensics.Entity) bool { return e == f.Subject })
+		f.Because = sorting.Delete(deadMounts(p, o.Volume), func(e forensics.Entity) bool { return e == f.Subject })
 	}
 	f.Title = headline.Fit(f.Title)
 	byReadOnly(p, &f, o.Reason)

@@ -26,7 +26,7 @@ func (c *collector) mountHealth(ctx context.Context) {
 	e.Probes = skippedProbes(wanted, mounts.SkipWaited)
 	model := forensics.NewModel(&e)
 	for i := range wanted { // overlays only where the kubelet would look
-		wanted[i] = slices.DeleteFunc(wanted[i], func(m mounts.Mount) bool { return m.Class == mounts.ClassOverlay && !model.BelowKubelet(m.MountPoint) })
+		wanted[i] = sorting.Delete(wanted[i], func(m mounts.Mount) bool { return m.Class == mounts.ClassOverlay && !model.BelowKubelet(m.MountPoint) })
 	}
 	waited := map[int]bool{} // by mount id
 	for _, h := range model.MountHealth() {

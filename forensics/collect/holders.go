@@ -21,6 +21,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -178,12 +179,12 @@ func (c *collector) findUses(ctx context.Context, e *forensics.Evidence, w wante
 		}
 	}
 	use.Unseen = slices.Concat(c.unseen(ctx, result.Problems), queued(result.Queued), closing(e.Threads))
-	use.Deleted = slices.DeleteFunc(procslive.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f holders.DeletedFile) bool {
+	use.Deleted = sorting.Delete(procslive.DeletedFiles(ctx, c.fs, k.deleted, k.local, c.opt.Calls), func(f holders.DeletedFile) bool {
 		return !f.Written && forensics.DiskOf(k.model, f.Device) != f.Device
 	})
 	part := forensics.Evidence{MountUse: use}
 	if w.asks() {
-		part.Processes = slices.DeleteFunc(e.Processes, isBrief)
+		part.Processes = sorting.Delete(e.Processes, isBrief)
 	}
 	if len(errs) > 0 && ctx.Err() == nil {
 		part.Coverage = append(part.Coverage, forensics.Source{

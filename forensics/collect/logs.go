@@ -18,6 +18,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 const (
@@ -96,7 +97,7 @@ func (c *collector) kubeletLogs() []string {
 			}
 		}
 	}
-	names = slices.DeleteFunc(names, func(name string) bool {
+	names = sorting.Delete(names, func(name string) bool {
 		return !strings.HasPrefix(name, "/") || strings.HasPrefix(name, "/dev/") || strings.HasSuffix(name, " (deleted)")
 	})
 	return slices.Compact(names)

@@ -127,7 +127,7 @@ func daemonsOf(e forensics.Evidence) []procs.Process {
 			rank[p.PID] = 5
 		}
 	}
-	list := slices.DeleteFunc(slices.Clone(e.Processes), func(p procs.Process) bool {
+	list := sorting.Delete(slices.Clone(e.Processes), func(p procs.Process) bool {
 		return rank[p.PID] == 0 || p.PID == kubelet || p.PID == own || p.State == "Z"
 	})
 	sorting.Stable(list, func(a, b procs.Process) int { return cmp.Compare(rank[a.PID], rank[b.PID]) })
@@ -149,7 +149,7 @@ func fuseServersOf(e forensics.Evidence) []procs.Process {
 	for _, d := range e.MountUse.FUSE.Devices {
 		serves[d.PID] = serves[d.PID] || d.Connection == 0 || waiting[mounts.ConnectionDevice(uint64(d.Connection))]
 	}
-	list := slices.DeleteFunc(slices.Clone(e.Processes), func(p procs.Process) bool {
+	list := sorting.Delete(slices.Clone(e.Processes), func(p procs.Process) bool {
 		return !serves[p.PID] || read[p.PID] || p.PID == e.Collector.PID
 	})
 	return list[:min(len(list), mostMemories)]

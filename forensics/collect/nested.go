@@ -7,6 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // nested knows the nodes that run as containers on this one (kind, docker in docker): each has a kubelet with a mount
@@ -55,5 +56,5 @@ func (n nested) owns(t *mounts.Table) bool {
 
 // others are the mounts that are no copies of what such nodes have mounted.
 func (n nested) others(list []forensics.ForeignMount) []forensics.ForeignMount {
-	return slices.DeleteFunc(list, func(f forensics.ForeignMount) bool { return n.roots[f.Mount.Device+" "+f.Mount.Root] })
+	return sorting.Delete(list, func(f forensics.ForeignMount) bool { return n.roots[f.Mount.Device+" "+f.Mount.Root] })
 }

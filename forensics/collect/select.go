@@ -8,6 +8,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/foreign"
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // A selector chooses what becomes evidence.
@@ -122,7 +123,7 @@ func (k *selector) foundCopies() {
 	for _, f := range k.private {
 		keep[f.Mount.ID] = true
 	}
-	k.use.Copies = slices.DeleteFunc(k.copies.Found(), func(c mounts.Copy) bool { return !keep[c.MountID] })
+	k.use.Copies = sorting.Delete(k.copies.Found(), func(c mounts.Copy) bool { return !keep[c.MountID] })
 }
 
 // callers are the processes that are in a call on a mount that is wanted.

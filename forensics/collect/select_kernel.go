@@ -3,7 +3,6 @@ package collect
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/nodeforensics/nodeforensics/forensics/holders"
@@ -22,7 +21,7 @@ func (k *selector) kernel(ctx context.Context, fsys *hostfs.FS, result *procsliv
 	for _, inode := range result.Sockets {
 		sockets[inode] = true
 	}
-	list = slices.DeleteFunc(list, func(u holders.KernelUser) bool { // those are among the holders, with their process
+	list = sorting.Delete(list, func(u holders.KernelUser) bool { // those are among the holders, with their process
 		return u.Use == holders.UseSocket && sockets[u.Socket]
 	})
 	k.use.Kernel = append(list, k.marks(result.Marks)...)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // A Stage is how far the deletion of a pod has come: what is being done, or waited for, there.
@@ -212,11 +214,11 @@ func (d *deletion) reach(stage Stage, file string, o occurrence) {
 	}
 	d.Stage, d.since = stage, o.Time
 	d.Steps = append(d.Steps, Step{Stage: stage, Time: o.Time, Quote: quote(file, o.Entry)})
-	d.complaints = slices.DeleteFunc(d.complaints, func(c complaint) bool { return stageRank(c.stage) < stageRank(stage) })
+	d.complaints = sorting.Delete(d.complaints, func(c complaint) bool { return stageRank(c.stage) < stageRank(stage) })
 }
 
 func (d *deletion) settleComplaints(stage Stage) {
-	d.complaints = slices.DeleteFunc(d.complaints, func(c complaint) bool { return c.stage == stage })
+	d.complaints = sorting.Delete(d.complaints, func(c complaint) bool { return c.stage == stage })
 }
 
 // complain keeps the last line of each kind.

@@ -1,8 +1,9 @@
 package logs
 
 import (
-	"slices"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // deletions follows pods by UID, and by name where lines have no UID.
@@ -250,7 +251,7 @@ func (s *deletions) prune() {
 		return
 	}
 	remove := s.done - maxDeletions
-	s.all = slices.DeleteFunc(s.all, func(d *deletion) bool {
+	s.all = sorting.Delete(s.all, func(d *deletion) bool {
 		if !d.Done || remove == 0 {
 			return false
 		}

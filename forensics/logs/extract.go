@@ -222,6 +222,8 @@ func containerID(s string) string {
 }
 
 // between is what stands between two texts, "" if either is missing.
+//
+//go:noinline
 func between(s, before, after string) string {
 	_, rest, ok := strings.Cut(s, before)
 	if !ok {
@@ -235,6 +237,8 @@ func between(s, before, after string) string {
 }
 
 // word is what follows a text up to a character that ends it.
+//
+//go:noinline
 func word(s, before, ends string) string {
 	_, rest, ok := strings.Cut(s, before)
 	if !ok {

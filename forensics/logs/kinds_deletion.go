@@ -18,8 +18,8 @@ const (
 	kindPreStopUnfinished Kind = "prestop-unfinished"
 	// kindContainerExited, -v 3: `"Container exited normally"`; -v 2: `"Generic (PLEG): container finished"`. Container.
 	kindContainerExited Kind = "container-exited"
-	// KindPodStuckSaid: a table shows the pod in Terminating, and who pastes it says that it stays so. There is no time.
-	KindPodStuckSaid Kind = "pod-stuck-said"
+	// kindPodStuckSaid: a table shows the pod in Terminating, and who pastes it says that it stays so. There is no time.
+	kindPodStuckSaid Kind = "pod-stuck-said"
 	// KindPodKillFailed: `"Error syncing pod, skipping" err="failed to \"KillContainer\"…` or KillPodSandbox. Reason,
 	// Code (gRPC), Container.
 	KindPodKillFailed Kind = "pod-kill-failed"
@@ -72,7 +72,7 @@ const (
 // removal from the API server and from the kubelet.
 var deletionMessages = []message{
 	{
-		kind: KindPodStuckSaid, lane: LaneDeletions, words: "pod is said to be stuck in Terminating",
+		kind: kindPodStuckSaid, lane: LaneDeletions, words: "pod is said to be stuck in Terminating",
 		rules: []rule{{event: "StuckTerminating"}}, // a row that internal/kubectl has read
 	},
 	{

@@ -25,7 +25,7 @@ const (
 	KindKernelFSMounted     Kind = "kernel-fs-mounted"      // `EXT4-fs (X): mounted filesystem`, `XFS (X): Mounting V5 Filesystem`; Device
 	kindKernelOOM           Kind = "kernel-oom"             // `Out of memory: Kill(ed) process`, CONSTRAINT_NONE; Process, PodUID
 	kindKernelOOMCgroup     Kind = "kernel-oom-cgroup"      // `Memory cgroup out of memory`, `oom-kill:constraint=CONSTRAINT_MEMCG`; Process, PodUID, Path is the cgroup
-	KindKernelOOMInvoked    Kind = "kernel-oom-invoked"     // `P invoked oom-killer`: the kill is further below; Process
+	kindKernelOOMInvoked    Kind = "kernel-oom-invoked"     // `P invoked oom-killer`: the kill is further below; Process
 	kindKernelPIDs          Kind = "kernel-pids-exhausted"  // `cgroup: fork rejected by pids controller in P`; PodUID, Path
 	kindKernelMemcg         Kind = "kernel-memcg-exhausted" // `SLUB: Unable to allocate memory … cache: …(N:kubepods…)`
 	kindKernelLockup        Kind = "kernel-lockup"          // soft lockup, RCU stall, NMI watchdog; Process, Number seconds
@@ -260,7 +260,7 @@ var kernelMessages = []message{
 		},
 	},
 	{
-		kind: KindKernelOOMInvoked, lane: LaneKernel, words: "a process needed memory, and there was none",
+		kind: kindKernelOOMInvoked, lane: LaneKernel, words: "a process needed memory, and there was none",
 		rules: []rule{{has: " invoked oom-killer: gfp_mask=", fill: oomInvoked}},
 	},
 	{

@@ -7,14 +7,16 @@ const (
 	kindKubeletVerbosity Kind = "kubelet-verbosity" // `FLAG: --v="4"`, Number is it
 	kindKubeletFatal     Kind = "kubelet-fatal"     // an F line, `"command failed"`, `"Failed to run kubelet"`; Reason
 	kindKubeletPanic     Kind = "kubelet-panic"     // `panic: …`, `fatal error: …`, `Observed a panic`; Reason
-	kindKubeletExited    Kind = "kubelet-exited"    // systemd: `kubelet.service: Main process exited, code=…`; Code is "9/KILL"
-	kindKubeletStopping  Kind = "kubelet-stopping"  // systemd: `Stopping kubelet`, `Stopped kubelet`
-	kindKubeletStarting  Kind = "kubelet-starting"  // systemd: `Started kubelet`, `Scheduled restart job`
-	kindKubeletWatchdog  Kind = "kubelet-watchdog"  // systemd: `Watchdog timeout`
-	kindKubeletRuns      Kind = "kubelet-runs"      // a row that internal/kubectl has read of `systemctl status`: the kubelet has run for a minute or longer
-	kindSaidOver         Kind = "said-over"         // a sentence of whoever shows the lines: they have not come back since
-	kindSaidRepeated     Kind = "said-repeated"     // a sentence of whoever shows a line: it comes again and again
-	kindKubeletSignal    Kind = "kubelet-signal"    // `SIGABRT: abort`, `SIGQUIT: quit`; Code is the signal
+	// kindKubeletNotStarted: systemd's `Failed to start kubelet.service - …`, which follows the ends of a unit of the types forking and notify.
+	kindKubeletNotStarted Kind = "kubelet-not-started"
+	kindKubeletExited     Kind = "kubelet-exited"   // systemd: `kubelet.service: Main process exited, code=…`; Code is "9/KILL"
+	kindKubeletStopping   Kind = "kubelet-stopping" // systemd: `Stopping kubelet`, `Stopped kubelet`
+	kindKubeletStarting   Kind = "kubelet-starting" // systemd: `Started kubelet`, `Scheduled restart job`
+	kindKubeletWatchdog   Kind = "kubelet-watchdog" // systemd: `Watchdog timeout`
+	kindKubeletRuns       Kind = "kubelet-runs"     // a row that internal/kubectl has read of `systemctl status`: the kubelet has run for a minute or longer
+	kindSaidOver          Kind = "said-over"        // a sentence of whoever shows the lines: they have not come back since
+	kindSaidRepeated      Kind = "said-repeated"    // a sentence of whoever shows a line: it comes again and again
+	kindKubeletSignal     Kind = "kubelet-signal"   // `SIGABRT: abort`, `SIGQUIT: quit`; Code is the signal
 )
 
 // lifeMessages are those of the start and the end of a kubelet: of the kubelet itself, of the Go runtime and of systemd.
@@ -81,6 +83,13 @@ var lifeMessages = []message{
 			{has: ".service: Main process exited", fill: otherUnitExited},
 			{start: "kubelet.service: Start request repeated too quickly", fill: unitExited}, // then systemd does not start it again
 			{has: ".service: main process exited", fill: otherUnitExited},                    // systemd before 230
+		},
+	},
+	{
+		kind: kindKubeletNotStarted, words: "systemd could not start the kubelet",
+		rules: []rule{
+			{start: "Failed to start kubelet.service - ", fill: unitExited}, // systemd 250 on
+			{start: "Failed to start kubelet: ", fill: unitExited},
 		},
 	},
 	{

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // literals are what lines must hold, at least one of them, to be parsed at all. They are matched byte by byte, in the line
@@ -33,7 +35,7 @@ var literals = sync.OnceValue(func() []string {
 
 // shortest leaves out what holds another one, and so finds nothing that the other does not.
 func shortest(list []string) []string {
-	slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+	sorting.Stable(list, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
 	var kept []string
 	for _, l := range list {
 		if !holdsOne(l, kept) {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // A StartStage is how far the start of a kubelet has come (cmd/kubelet/app/server.go, pkg/kubelet/kubelet.go).
@@ -99,7 +101,7 @@ func (l *lives) begin(e *entry) {
 		for i := range l.endings {
 			l.endings[i].after--
 		}
-		l.endings = slices.DeleteFunc(l.endings, func(e ending) bool { return e.after < 0 })
+		l.endings = sorting.Delete(l.endings, func(e ending) bool { return e.after < 0 })
 	}
 }
 

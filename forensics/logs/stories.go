@@ -267,7 +267,7 @@ func (r *Reader) Stories(ctx context.Context, nodes ...string) []Story {
 		return nil
 	}
 	defer r.reader.close()
-	logs := slices.DeleteFunc(slices.Clone(r.logs), func(l *addedLog) bool { return l.state == logDone })
+	logs := sorting.Delete(slices.Clone(r.logs), func(l *addedLog) bool { return l.state == logDone })
 	inOrder(logs)
 	for _, name := range nodes {
 		r.teller.names.find(name)

@@ -16,7 +16,7 @@ const unmountTakes = 2 * time.Minute
 
 // list returns the deletions, unfinished ones first, the oldest of them first.
 func (s *deletions) list(f *folder) []Deletion {
-	all := slices.DeleteFunc(slices.Clone(s.all), func(d *deletion) bool { return !d.shown() })
+	all := sorting.Delete(slices.Clone(s.all), func(d *deletion) bool { return !d.shown() })
 	for _, d := range all {
 		d.finish(f)
 	}

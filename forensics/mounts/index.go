@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"path"
 	"slices"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // An Index answers questions about the tree of one table. It follows the path that the kernel would follow, so it
@@ -117,7 +119,7 @@ func (x *Index) climb(stack []int32, parent int) int32 {
 	for touched := map[int32]bool{}; ; {
 		list := on[parent]
 		if len(list) == 0 {
-			untouched := slices.DeleteFunc(slices.Clone(stack), func(i int32) bool { return touched[i] })
+			untouched := sorting.Delete(slices.Clone(stack), func(i int32) bool { return touched[i] })
 			copy(stack[copy(stack, untouched):], way)
 			return found
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // A diskReader reads what df(1) prints.
@@ -130,7 +131,7 @@ const rounding = 1
 // judged by thresholds that are known alone.
 func certain(s *eviction.State, known bool) []eviction.FileSystem {
 	index := s.Index()
-	return slices.DeleteFunc(slices.Clone(s.FileSystems), func(f eviction.FileSystem) bool {
+	return sorting.Delete(slices.Clone(s.FileSystems), func(f eviction.FileSystem) bool {
 		if _, full := f.Full(); full {
 			return false
 		}

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // maxDepth is how many levels of structs and lists are written and read field by field: a goroutine in a dump of the evidence of a report is
@@ -70,7 +72,7 @@ func fieldsOf(t reflect.Type) []field {
 			all = append(all, field{name, []int{i}, options == "omitempty"})
 		}
 	}
-	return slices.DeleteFunc(all, func(f field) bool { // a field hides one of the same name in what is embedded
+	return sorting.Delete(all, func(f field) bool { // a field hides one of the same name in what is embedded
 		return len(f.index) > 1 && slices.ContainsFunc(all, func(o field) bool { return o.name == f.name && len(o.index) < len(f.index) })
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // listedAgain drops the rows of events that a later table lists again as older: ages count from when a table was printed, which only the last one
@@ -17,7 +18,7 @@ func (p *page) listedAgain() {
 			last[k] = e
 		}
 	}
-	p.events = slices.DeleteFunc(p.events, func(e found) bool {
+	p.events = sorting.Delete(p.events, func(e found) bool {
 		again, ok := last[key{e.Reason, e.Message, e.Component, e.Name}]
 		return ok && p.aged && again.line > e.line && again.First.Before(e.First) && again.Count >= e.Count &&
 			slices.ContainsFunc(p.lines[e.line:again.line], func(line string) bool { return heading.MatchString(line) || spoken.MatchString(line) })

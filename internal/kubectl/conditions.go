@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/internal/nodename"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 const dateLayout = "Mon, 02 Jan 2006 15:04:05 -0700"
@@ -20,7 +21,10 @@ var (
 	silentRow = pattern.New(`^\s*(?:OutOfDisk|DiskPressure|MemoryPressure|PIDPressure)\s+Unknown\s+` + date + `\s+(` + date + `)\s+NodeStatusUnknown\s+(Kubelet stopped posting node status.*)$`)
 	// silentUntimed is the condition of a node without times, as somebody has typed it.
 	silentUntimed = pattern.New(`^\s*Ready\s+Unknown\s+NodeStatusUnknown\s+(Kubelet stopped posting node status.*)$`)
-	anyReady      = pattern.New(`^\s*Ready\s+(?:True|False|Unknown)\s+` + date)
+	// tainted is what the control plane has put on a node that is not ready, in a description. tested is what tests of a cluster say of one.
+	tainted  = pattern.New(`^Taints:\s+(node\.kubernetes\.io/(?:unreachable|not-ready):NoExecute)$`)
+	tested   = pattern.New(`Condition Ready of node (\S+) is (?:false|unknown|Unknown) instead of true\. Reason: \w+, message: (.*)$`)
+	anyReady = pattern.New(`^\s*Ready\s+(?:True|False|Unknown)\s+` + date)
 	// nodeRow is one of "get nodes": NAME STATUS ROLES AGE VERSION. Old ones have no ROLES.
 	nodeRow = pattern.New(`^\s*([a-z0-9][\w.-]*)\s+(NotReady)(?:,\S+)?\s+(?:\S+\s+)?(?:\d+[smhdy])+\s+v1\.\d+\.\d+\S*(.*)$`)
 	// inSentence is what stands behind a row that somebody has put into a sentence.
@@ -55,25 +59,30 @@ func condition(line, node string) (Event, bool) {
 
 // silent makes the event of a node whose kubelet has stopped posting its status of another condition, once, where the table is cut above Ready.
 func (p *page) silent(line string) (Event, bool) {
+	name, message, cut := p.described.name, "", false // whether the condition Ready must be missing
+	var since *time.Time
 	if m := silentUntimed.FindStringSubmatch(line); m != nil {
-		return NotReady(p.described.name, "Unknown", m[1], nil), true
+		message = m[1]
+	} else if m := tested.FindStringSubmatch(line); m != nil {
+		name, message = m[1], m[2]
+	} else if m := tainted.FindStringSubmatch(strings.TrimRight(line, " \t\r")); m != nil {
+		message, cut = "the node has the taint "+m[1], true
+	} else if m := silentRow.FindStringSubmatch(line); m != nil && !slices.ContainsFunc(p.events, func(f found) bool { return f.Reason == "NodeNotReady" && f.Name == name }) {
+		if t, err := time.Parse(dateLayout, m[1]); err == nil {
+			t = t.UTC()
+			since, message, cut = &t, m[2], true
+		}
 	}
-	m := silentRow.FindStringSubmatch(line)
-	if m == nil || slices.ContainsFunc(p.lines, anyReady.MatchString) || slices.ContainsFunc(p.events, func(f found) bool { return f.Reason == "NodeNotReady" && f.Name == p.described.name }) {
+	if message == "" || cut && slices.ContainsFunc(p.lines, anyReady.MatchString) {
 		return Event{}, false
 	}
-	since, err := time.Parse(dateLayout, m[1])
-	if err != nil {
-		return Event{}, false
-	}
-	since = since.UTC()
-	return NotReady(p.described.name, "Unknown", m[2], &since), true
+	return NotReady(name, "Unknown", message, since), true
 }
 
 // ready takes back what a quoted condition said before, once one without a time says that the node is ready.
 func (p *page) ready(line string) {
 	if len(line) <= maxRow && !conditionRow.MatchString(line) && readyAgain.MatchString(line) {
-		p.events = slices.DeleteFunc(p.events, func(f found) bool { return f.Reason == "NodeNotReady" && f.Name == "" && f.First.IsZero() })
+		p.events = sorting.Delete(p.events, func(f found) bool { return f.Reason == "NodeNotReady" && f.Name == "" && f.First.IsZero() })
 	}
 }
 
@@ -168,7 +177,7 @@ func (p *page) wellAgain(line string) {
 	} else {
 		return
 	}
-	p.events = slices.DeleteFunc(p.events, func(f found) bool {
+	p.events = sorting.Delete(p.events, func(f found) bool {
 		return f.condition == kind && f.Name == node && (since.IsZero() || f.First.IsZero() || since.After(f.First))
 	})
 }
@@ -190,6 +199,8 @@ func inTrouble(node, kind, status, reason, message string, since, beat time.Time
 }
 
 // NotReady is the event of a node whose condition Ready has a status, False or Unknown, since a time, nil where that is unknown.
+//
+//go:noinline
 func NotReady(node, status, message string, since *time.Time) Event {
 	e := Event{Type: "Warning", Reason: "NodeNotReady", Message: message, Kind: "Node", Name: node, Host: node, Component: "kubelet", Count: 1}
 	if status == "Unknown" {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 var (
@@ -36,7 +37,7 @@ func (p *page) certificate(i int) int {
 	if m == nil {
 		return p.endOfCertificate(i)
 	}
-	p.events = slices.DeleteFunc(p.events, func(f found) bool { return f.Reason == certificateExpired && f.Name == m[1] })
+	p.events = sorting.Delete(p.events, func(f found) bool { return f.Reason == certificateExpired && f.Name == m[1] })
 	if m[3] != "<invalid>" {
 		return 0
 	}
@@ -70,7 +71,7 @@ func (p *page) endOfCertificate(i int) int {
 			name = of[1]
 		}
 	}
-	p.events = slices.DeleteFunc(p.events, func(f found) bool { return f.Component == "openssl" && f.Name == name })
+	p.events = sorting.Delete(p.events, func(f found) bool { return f.Component == "openssl" && f.Name == name })
 	if !now.After(end) {
 		return 0
 	}
@@ -176,7 +177,7 @@ func (p *page) waiting(i int) int {
 
 // overRecords takes back records of evictions for a resource that the node is no longer short of.
 func (p *page) overRecords() {
-	p.events = slices.DeleteFunc(p.events, func(f found) bool {
+	p.events = sorting.Delete(p.events, func(f found) bool {
 		if f.Reason != "Evicted" || !f.First.IsZero() {
 			return false
 		}

@@ -2,6 +2,7 @@ package kubectl
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
@@ -19,23 +20,43 @@ var saysStuck = pattern.New(`(?i)\b(?:stuck|stays?|stayed|remains?|hangs?|hung|h
 // mayWait is of a pod whose grace period is shown: it may be a long one, and not over.
 var mayWait = pattern.New(`(?i)grace|timeout: \d{3,}s`)
 
+// lastsAlone is the status of a pod in a description from which its name was cut.
+var lastsAlone = pattern.New(`^Status:\s+Terminating \(lasts (\S+)\)\s*$`)
+
 // stuck adds the events of pods that somebody says are stuck in Terminating, above a table in which they are, and none below in which they are not.
 func (p *page) stuck() {
 	const young = 2 * time.Minute // for which a pod terminates as others do
+	if !slices.ContainsFunc(p.lines, mayWait.MatchString) {
+		for i, line := range p.lines {
+			if strings.HasPrefix(line, "Name:") {
+				break
+			}
+			if m := lastsAlone.FindStringSubmatch(line); m != nil && length(m[1]) > young {
+				p.saidStuck(i, "", "unnamed", "the pod terminates for "+m[1])
+				return
+			}
+		}
+	}
 	if len(p.rows) == 0 || slices.ContainsFunc(p.lines, mayWait.MatchString) || !slices.ContainsFunc(p.lines, saysStuck.MatchString) {
 		return
 	}
 	last := map[string]int{}
-	for i, row := range p.rows {
-		if row.kind == "Pod" {
+	for i := range p.rows {
+		if row := &p.rows[i]; row.kind == "Pod" {
 			last[row.namespace+"/"+row.name] = i
 		}
 	}
-	for i, row := range p.rows {
+	for i := range p.rows {
+		row := &p.rows[i]
 		if last[row.namespace+"/"+row.name] != i || row.kind != "Pod" || row.value("Status") != "Terminating" || length(row.value("Age")) < young {
 			continue
 		}
-		e := Event{Type: "Warning", Reason: StuckTerminating, Kind: "Pod", Namespace: row.namespace, Name: row.name, Count: 1, Message: "a table shows the pod in Terminating, and the text says that it stays so"}
-		p.events = append(p.events, found{e, row.line, -1, ""})
+		p.saidStuck(row.line, row.namespace, row.name, "a table shows the pod in Terminating, and the text says that it stays so")
 	}
+}
+
+//go:noinline
+func (p *page) saidStuck(line int, namespace, name, message string) {
+	e := Event{Type: "Warning", Reason: StuckTerminating, Kind: "Pod", Namespace: namespace, Name: name, Count: 1, Message: message}
+	p.events = append(p.events, found{e, line, -1, ""})
 }

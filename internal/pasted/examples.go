@@ -38,6 +38,7 @@ var (
 	neverSeen   = pattern.New(`(?i)(?:\bnever (?:actually |ever )?(?:seen|saw|had|got)\b|\bnie gesehen\b|\bjamais vu\b|\bnunca (?:lo )?(?:he|hemos|vi|vimos)\b|\bmai vist|никогда не вид|見たことがな|从(?:来)?没(?:有)?见|본 적이 없)`)
 	section     = pattern.New(`^#{2,4} `)
 	proposes    = pattern.New(`(?i)^#{1,4} (?:motivation|goals|non-goals|proposal|user stories|alternatives|risks and mitigations|drawbacks|graduation criteria|test plan)\b`)
+	changes     = pattern.New(`(?i)^[#* ]*(?:what this pr does|does this pr introduce|special notes for your reviewer|which issue(?:\(s\))? (?:this pr|does this pr) fix)`)
 	quotedPage  = pattern.New(`^> ?#{2,4} `)
 	placeholder = pattern.New(`<(?i:pod[ _-]?)?(?i:uid|pv|pvc|node|name|namespace|path|volume|pod|id|host|ip|mountpoint|device)(?i:[ _-](?:name|id|uid))?>`)
 	// example is a line that is set apart from the words around it.
@@ -56,6 +57,7 @@ func dropManual(lines []string) bool {
 	case instructions && slices.ContainsFunc(lines, placeholder.MatchString):
 		clear(lines[first+1:])
 		return true
+	case countOf(lines, changes) > 1: // a pull request, whose logs are of before and after
 	case !instructions && !slices.ContainsFunc(lines, quotedPage.MatchString) && !isWikiPage(lines[first:]) && !isProposal(lines) && !forDocs.MatchString(lines[first]) && !isQuestion(lines),
 		slices.ContainsFunc(lines, func(line string) bool { return begins(strings.TrimLeft(line, "> \t`")) }):
 		return false
@@ -73,13 +75,17 @@ func dropManual(lines []string) bool {
 
 // isProposal says whether a text has sections of one: what it quotes is to show what would change.
 func isProposal(lines []string) bool {
-	n := 0
+	return countOf(lines, proposes) > 1
+}
+
+// countOf is how many lines match.
+func countOf(lines []string, p *pattern.Pattern) (n int) {
 	for _, line := range lines {
-		if proposes.MatchString(line) {
+		if p.MatchString(line) {
 			n++
 		}
 	}
-	return n > 1
+	return n
 }
 
 // isQuestion says whether somebody asks about what the documentation tells, and has not seen himself.

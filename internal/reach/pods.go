@@ -406,7 +406,7 @@ func (o *Options) Nodes(ctx context.Context, selector string) (nodes []Node, err
 				return
 			}
 			maps.DeleteFunc(n.Metadata.Labels, func(label, _ string) bool { return nodelabel.Fact(label) == "" })
-			n.Status.Conditions = slices.Clone(slices.DeleteFunc(n.Status.Conditions, func(c Condition) bool { return c.Type != "Ready" }))
+			n.Status.Conditions = slices.Clone(sorting.Delete(n.Status.Conditions, func(c Condition) bool { return c.Type != "Ready" }))
 			nodes = append(nodes, *n)
 		})
 	}, args...)

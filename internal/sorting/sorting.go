@@ -1,4 +1,4 @@
-// Package sorting sorts lists of many types without a copy of the code for each of them.
+// Package sorting sorts and filters lists of many types without a copy of the code for each of them.
 package sorting
 
 import "sort"

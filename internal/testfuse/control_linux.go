@@ -4,12 +4,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"golang.org/x/sys/unix"
 )
 
@@ -66,7 +66,7 @@ func (s *Server) Requests() []Request { s.t.Helper(); return s.order(order{}).Re
 // image is, and the kernel asks the file system of the image for that (loop_get_status in drivers/block/loop.c).
 func (s *Server) Own() []Request {
 	s.t.Helper()
-	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Process != os.Getpid() && !r.Kernel })
+	return sorting.Delete(s.Requests(), func(r Request) bool { return r.Process != os.Getpid() && !r.Kernel })
 }
 
 // UnansweredHere leaves out the requests of processes outside of the PID namespace that the server is in: of other tests,
@@ -74,7 +74,7 @@ func (s *Server) Own() []Request {
 func (s *Server) UnansweredHere() int {
 	s.t.Helper()
 	elsewhere := func(r Request) bool { return r.Thread == 0 }
-	return len(slices.DeleteFunc(s.Requests(), elsewhere))
+	return len(sorting.Delete(s.Requests(), elsewhere))
 }
 
 func (s *Server) trouble(tr trouble) { s.t.Helper(); s.order(order{Trouble: &tr}) }

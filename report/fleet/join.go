@@ -126,7 +126,7 @@ func (c *Cause) finish() {
 	}
 	c.Checks = slices.Sorted(maps.Keys(counts))
 	sorting.Stable(c.Checks, func(a, b string) int { return cmp.Compare(counts[b], counts[a]) })
-	c.Checks = slices.DeleteFunc(c.Checks, func(s string) bool { return s == "" })
+	c.Checks = sorting.Delete(c.Checks, func(s string) bool { return s == "" })
 	if len(c.Checks) == 0 {
 		c.Checks = []string{}
 	}

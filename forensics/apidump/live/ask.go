@@ -11,13 +11,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 const (
@@ -57,7 +57,7 @@ func Objects(ctx context.Context, fsys nodefs.FS, k *kubelet.Instance, called st
 	server = a.server.String()
 	pods, err := a.get(ctx, "/api/v1/pods", "fieldSelector="+url.QueryEscape("spec.nodeName="+a.node), maxList)
 	dump.Merge(pods)
-	dump.Pods = slices.DeleteFunc(dump.Pods, func(p apidump.Pod) bool { return p.Node != a.node })
+	dump.Pods = sorting.Delete(dump.Pods, func(p apidump.Pod) bool { return p.Node != a.node })
 	dump.Kinds = map[string]int{"Pod": len(dump.Pods)}
 	if err != nil {
 		return dump, server, err

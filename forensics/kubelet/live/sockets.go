@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/probe"
 	"github.com/nodeforensics/nodeforensics/internal/procnet"
 	"github.com/nodeforensics/nodeforensics/internal/procstat"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 var (
@@ -53,7 +54,7 @@ func (o owner) find(port int) ([]netip.AddrPort, error) {
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(l procnet.Listener) bool { return l.Port != port })
+	all = sorting.Delete(all, func(l procnet.Listener) bool { return l.Port != port })
 	if len(all) == 0 {
 		return nil, fmt.Errorf("port %d: %w", port, errNotListening)
 	}

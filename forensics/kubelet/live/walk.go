@@ -18,6 +18,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/hostfs"
 	"github.com/nodeforensics/nodeforensics/internal/nodefs"
 	"github.com/nodeforensics/nodeforensics/internal/probe"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // WalkOptions bound a [Walk]. The zero value is useful.
@@ -106,7 +107,7 @@ func (w *walker) results() []kubelet.PodDir {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	pods := append([]kubelet.PodDir{}, w.pods...)
-	return slices.DeleteFunc(pods, func(pod kubelet.PodDir) bool { return pod.Path == "" })
+	return sorting.Delete(pods, func(pod kubelet.PodDir) bool { return pod.Path == "" })
 }
 
 func (w *walker) walk(ctx context.Context, fsys *hostfs.FS, name string, maxPods int) error {

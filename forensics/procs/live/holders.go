@@ -94,7 +94,7 @@ func Holders(ctx context.Context, fsys *hostfs.FS, opt HoldersOptions) (HoldersR
 		return result, err
 	}
 	own := newPlainPaths(ctx, fsys, opt.Own)
-	pids = slices.DeleteFunc(pids, func(pid int) bool { return slices.Contains(opt.Self, pid) })
+	pids = sorting.Delete(pids, func(pid int) bool { return slices.Contains(opt.Self, pid) })
 	var problems problems
 	problems.take(&lister.problems)
 	r := resolver{ctx: ctx, fsys: fsys, group: opt.Group, c: lister, problems: &problems, tell: opt.Table, keep: opt.Keep, own: own.namespace, before: own}

@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -308,7 +309,7 @@ func (s *Pod) events(kinds ...logs.Kind) []logs.Event {
 
 // unresolved are the events about this pod that were current when the log ended.
 func (s *Pod) unresolved(kinds ...logs.Kind) []logs.Event {
-	return slices.DeleteFunc(s.events(kinds...), func(e logs.Event) bool { return !logview.Unresolved(s.p, e) })
+	return sorting.Delete(s.events(kinds...), func(e logs.Event) bool { return !logview.Unresolved(s.p, e) })
 }
 
 func (s *Pod) blame(e forensics.Entity) {

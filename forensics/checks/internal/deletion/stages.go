@@ -12,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // judgeRequested: the deletion was seen, and no container is killed yet.
@@ -42,7 +43,7 @@ func (s *Pod) judgeKilling() {
 		logs.KindShimFailed, logs.KindCNIDeleteFailed)
 	s.quote(e)
 	process, waits := s.unkillable()
-	cni := slices.DeleteFunc(slices.Clone(e), func(e logs.Event) bool { return e.Kind != logs.KindCNIDeleteFailed })
+	cni := sorting.Delete(slices.Clone(e), func(e logs.Event) bool { return e.Kind != logs.KindCNIDeleteFailed })
 	down := forensics.Once(s.p, "the runtime in the log", func() *logview.RuntimeSilence { return logview.Runtime(s.p) })
 	switch {
 	case process != 0:
@@ -154,7 +155,7 @@ func (s *Pod) judgeStatus() {
 	}
 	e := s.unresolved(logs.KindPodStatusFailed, logs.KindPodDeleteFailed, logs.KindPodDeleteDelayed)
 	if len(e) == 0 {
-		e = slices.DeleteFunc(logview.Events(s.p, logs.KindAPIUnreachable, logs.KindAPIUnauthorized, logs.KindCertExpired),
+		e = sorting.Delete(logview.Events(s.p, logs.KindAPIUnreachable, logs.KindAPIUnauthorized, logs.KindCertExpired),
 			func(e logs.Event) bool { return !logview.Current(s.p, logview.Last([]logs.Event{e})) })
 	}
 	if len(e) > 0 {

@@ -3,7 +3,6 @@ package deletion
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -127,7 +127,7 @@ func (s *Pod) inUse(volume forensics.Entity) string {
 	list, _ := s.p.Model.Uses().Holders(id)
 	pids := mountuse.PIDs(list)
 	if k := s.p.Evidence.Kubelet; k != nil && len(pids) > 1 {
-		pids = slices.DeleteFunc(pids, func(pid int) bool { return pid == k.PID })
+		pids = sorting.Delete(pids, func(pid int) bool { return pid == k.PID })
 	}
 	if len(pids) == 0 {
 		return ""

@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -73,7 +74,7 @@ func Label(d *eviction.Index, f eviction.FileSystem) string {
 	}
 	roles := d.Roles(f.Device)
 	if slices.Contains(roles, eviction.RoleNode) { // the logs are then a part of nodefs
-		roles = slices.DeleteFunc(roles, func(role string) bool { return strings.HasSuffix(role, "-logs") })
+		roles = sorting.Delete(roles, func(role string) bool { return strings.HasSuffix(role, "-logs") })
 	}
 	if byRole(f) {
 		return fmt.Sprintf("Disk (%s)", strings.Join(roles, ", "))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // OnThisNode says whether a pod of the API runs on the node that was examined; without a node name (saved files) all do.
@@ -15,7 +16,7 @@ func OnThisNode(e *forensics.Evidence, pod apidump.Pod) bool {
 	if e.Kubelet != nil {
 		names = append(names, e.Kubelet.NodeName)
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return n == "" })
+	names = sorting.Delete(names, func(n string) bool { return n == "" })
 	return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, pod.Node) })
 }
 

@@ -3,10 +3,10 @@ package findings
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -21,8 +21,10 @@ func Some(list []string) string {
 }
 
 // Sentences joins those that are not empty.
+//
+//go:noinline
 func Sentences(list ...string) string {
-	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), " ")
+	return strings.Join(sorting.Delete(list, func(s string) bool { return s == "" }), " ")
 }
 
 // Capital begins a sentence.
@@ -45,6 +47,8 @@ func WithReason(why, more string) string {
 }
 
 // Times spells a count of messages.
+//
+//go:noinline
 func Times(n int64) string {
 	if n == 1 {
 		return "once"
@@ -61,6 +65,8 @@ func Thousands(n int64) string {
 }
 
 // Plural is [text.Plural] with commas: "12,600 pods".
+//
+//go:noinline
 func Plural(n int, noun string) string {
 	return strings.Replace(text.Plural(n, noun), strconv.Itoa(n), Thousands(int64(n)), 1)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // The kinds of kernel messages about a file system, its server or its device.
@@ -52,7 +53,7 @@ func kernelOf(p *forensics.Pass, m mounts.Mount) kernelSaid {
 // of other mounts, and gave the names of devices to others.
 func sinceBoot(p *forensics.Pass, kinds ...logs.Kind) []logs.Event {
 	boot, logged := p.Evidence.Node.Boot, logview.Boot(p)
-	return slices.DeleteFunc(logview.Events(p, kinds...), func(e logs.Event) bool {
+	return sorting.Delete(logview.Events(p, kinds...), func(e logs.Event) bool {
 		last := logview.Last([]logs.Event{e})
 		if backSince(p, e) {
 			return true
@@ -68,7 +69,7 @@ func sinceBoot(p *forensics.Pass, kinds ...logs.Kind) []logs.Event {
 // was mounted on it. A session of iSCSI is back with the disks that were removed after it had failed.
 func backSince(p *forensics.Pass, e logs.Event) bool {
 	session := e.Kind == logs.KindKernelDeviceOffline && strings.Trim(e.Device, "0123456789") == ""
-	lost := slices.DeleteFunc(logview.Events(p, "kernel-disk-removed"), func(r logs.Event) bool {
+	lost := sorting.Delete(logview.Events(p, "kernel-disk-removed"), func(r logs.Event) bool {
 		return !session && e.Device != r.Path && e.Device != r.Device || !after(r, e)
 	})
 	return e.Device != "" && len(lost) > 0 && !slices.ContainsFunc(lost, func(r logs.Event) bool { return !replaced(p, r) })
@@ -203,7 +204,7 @@ func OfNoMount(p *forensics.Pass, name string, kinds ...logs.Kind) []logs.Event 
 			}
 		}
 	}
-	return slices.DeleteFunc(sinceBoot(p, kinds...), func(e logs.Event) bool { return mounted[identity{e.Kind, e.Subject}] })
+	return sorting.Delete(sinceBoot(p, kinds...), func(e logs.Event) bool { return mounted[identity{e.Kind, e.Subject}] })
 }
 
 // KnowsMounts says whether the mounts of the node were read. Then what the kernel says of a server or device of no mount is about a past

@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/headline"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // A Spec says which messages are incidents of one sort, and when they count.
@@ -104,7 +105,7 @@ func (s Spec) Find(p *forensics.Pass, list []logs.Event) []Incident {
 		found[n].brief = i.Count < s.Few && !waited && i.Current && i.shown(p) && logview.LastWritten(p, i.Last)
 		found[n].few = i.Count < s.Few && !waited && !found[n].brief
 	}
-	return slices.DeleteFunc(found, func(i Incident) bool { return i.few || s.Kubelet && !logview.AfterStart(p, i.Last) })
+	return sorting.Delete(found, func(i Incident) bool { return i.few || s.Kubelet && !logview.AfterStart(p, i.Last) })
 }
 
 // untimed is for how long a log of the kernel that has no times may go on without a message that counts still: much may have been left out.

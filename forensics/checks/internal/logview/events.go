@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // Needs is what checks about logs alone need.
@@ -85,7 +86,7 @@ func PodEvents(p *forensics.Pass, uid, name string, kinds ...logs.Kind) []logs.E
 		}
 		return at
 	})
-	return slices.DeleteFunc(eventsAt(p, slices.Concat(byPod.uid[uid], byPod.name[name])), func(e logs.Event) bool {
+	return sorting.Delete(eventsAt(p, slices.Concat(byPod.uid[uid], byPod.name[name])), func(e logs.Event) bool {
 		if e.PodUID != "" && uid != "" {
 			return e.PodUID != uid || !slices.Contains(kinds, e.Kind)
 		}

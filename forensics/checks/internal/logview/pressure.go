@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -53,17 +54,17 @@ func findPressure(p *forensics.Pass) *pressure {
 	for _, e := range Events(p, logs.KindEvictionEvicted) {
 		s.evicted = append(s.evicted, findings.PodLabel(p, e.PodName, UIDOf(p, e.Subject)))
 	}
-	refused := slices.DeleteFunc(Events(p, logs.KindAdmissionRefused), func(e logs.Event) bool { return e.Cause() != logs.CausePressure })
+	refused := sorting.Delete(Events(p, logs.KindAdmissionRefused), func(e logs.Event) bool { return e.Cause() != logs.CausePressure })
 	for _, e := range refused {
 		s.refused = append(s.refused, findings.PodLabel(p, e.PodName, UIDOf(p, e.Subject)))
 	}
 	s.resources, s.evicted, s.refused = findings.Union(nil, s.resources), findings.Union(nil, s.evicted), findings.Union(nil, s.refused)
 	s.removed = Count(Events(p, logs.KindImageRemoved))
 	s.refs, s.times = EventRefs(s.events...), findings.Times(Count(s.events))
-	same := slices.DeleteFunc(refused, func(e logs.Event) bool { return strings.Contains(e.Reason, "Disk") != s.Disk() })
+	same := sorting.Delete(refused, func(e logs.Event) bool { return strings.Contains(e.Reason, "Disk") != s.Disk() })
 	s.since, s.until = First(s.events), Latest(Last(s.events), Last(same)) // a pod is refused while the node has the condition
 	s.current = Current(p, s.until)
-	last := Last(slices.DeleteFunc(slices.Clone(s.events), func(e logs.Event) bool { return e.Code != "condition" }))
+	last := Last(sorting.Delete(slices.Clone(s.events), func(e logs.Event) bool { return e.Code != "condition" }))
 	if end := Story(p).Last; last != nil && !relievedSince(p, last) && end.Sub(*last) >= longPressure {
 		s.current, s.until = true, end // the kubelet says when a condition ends
 	}

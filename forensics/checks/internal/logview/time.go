@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -96,7 +97,7 @@ func Boot(p *forensics.Pass) *time.Time {
 
 // BootedBelow says whether the kernel has started below a message without a time.
 func BootedBelow(p *forensics.Pass, e logs.Event) bool {
-	boots := slices.DeleteFunc(slices.Clone(Events(p, "kernel-boot")), func(b logs.Event) bool { return b.Last != nil })
+	boots := sorting.Delete(slices.Clone(Events(p, "kernel-boot")), func(b logs.Event) bool { return b.Last != nil })
 	return e.Last == nil && len(e.Quotes) > 0 && Below([]logs.Event{e}, boots)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // LogComplaints is what the kubelet's log says about directories that it cannot remove.
@@ -174,7 +175,7 @@ func (t *LogComplaints) mounted(uid string) bool {
 func (t *LogComplaints) ReportMounted(p *forensics.Pass) {
 	t.report(p, true)
 	spec := incident.Spec{Few: logview.FewFailures, Window: 10 * time.Minute, Subject: func(e logs.Event) forensics.Entity { return incident.PodOf(p, e) }, Ended: func(pod forensics.Entity) *time.Time {
-		done := slices.DeleteFunc(logview.Events(p, "orphan-dir-removed", "orphan-removing"), func(e logs.Event) bool { return incident.PodOf(p, e) != pod })
+		done := sorting.Delete(logview.Events(p, "orphan-dir-removed", "orphan-removing"), func(e logs.Event) bool { return incident.PodOf(p, e) != pod })
 		return logview.Last(done)
 	}}
 	for _, i := range spec.Find(p, logview.Events(p, "orphan-mounted")) {

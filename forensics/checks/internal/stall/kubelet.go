@@ -7,6 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/goroutines"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // Functions by which parts of the kubelet are recognized on a stack.
@@ -56,7 +57,7 @@ func cutOrphans(g goroutines.Goroutine) bool {
 
 // BlockedHousekeeping finds where housekeeping is blocked: goroutines of a dump or, without a dump, the thread that is likely to run it.
 func BlockedHousekeeping(p *forensics.Pass) ([]Goroutine, *HousekeepingThread) {
-	if list := slices.DeleteFunc(All(p, HousekeepingFrame, orphansFrame), func(t Goroutine) bool {
+	if list := sorting.Delete(All(p, HousekeepingFrame, orphansFrame), func(t Goroutine) bool {
 		return !HasFrame(t.Goroutine, HousekeepingFrame) && !cutOrphans(t.Goroutine)
 	}); len(list) > 0 {
 		return list, nil
@@ -100,7 +101,7 @@ func findHousekeepingThread(p *forensics.Pass) *HousekeepingThread {
 // StalledSyncLoop lists the sync loop's goroutines that are blocked outside housekeeping: one, or several in old kubelets that
 // survived a panic.
 func StalledSyncLoop(p *forensics.Pass) []Goroutine {
-	return slices.DeleteFunc(All(p, SyncLoopFrame), func(t Goroutine) bool { return HasFrame(t.Goroutine, HousekeepingFrame) })
+	return sorting.Delete(All(p, SyncLoopFrame), func(t Goroutine) bool { return HasFrame(t.Goroutine, HousekeepingFrame) })
 }
 
 // SyncLoopFailed is the endpoint whose syncloop check fails, nil if there is none.
@@ -120,5 +121,5 @@ func SyncLoopFailed(p *forensics.Pass) *kubelet.Endpoint {
 // and delays new volumes only.
 func StuckOperations(p *forensics.Pass) []Goroutine {
 	list := All(p, operationFrame, PopulatorFrame)
-	return slices.DeleteFunc(list, func(t Goroutine) bool { return t.Wait.Kind == WaitCSI })
+	return sorting.Delete(list, func(t Goroutine) bool { return t.Wait.Kind == WaitCSI })
 }
