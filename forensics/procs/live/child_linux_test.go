@@ -275,8 +275,7 @@ func statForgotten(path string, st *unix.Stat_t) error {
 			bytes, _ := os.ReadFile(wchan)
 			text = string(bytes)
 		}
-		err := errors.Join(unix.Madvise(mem, unix.MADV_DONTNEED), unix.Fadvise(fd, 0, 0, unix.FADV_DONTNEED))
-		fmt.Println("forgotten", err)
+		fmt.Println("forgotten", forget(fd, mem))
 	}()
 	cwd := unix.AT_FDCWD
 	_, _, errno := unix.Syscall6(unix.SYS_NEWFSTATAT, uintptr(cwd), uintptr(unsafe.Pointer(&mem[0])),
@@ -285,6 +284,25 @@ func statForgotten(path string, st *unix.Stat_t) error {
 		return errno
 	}
 	return nil
+}
+
+// forget drops the page of a file from memory. A page that a processor has only just touched may stay at first.
+func forget(fd int, mem []byte) error {
+	var there [1]byte
+	for range 500 {
+		if err := errors.Join(unix.Madvise(mem, unix.MADV_DONTNEED), unix.Fadvise(fd, 0, 0, unix.FADV_DONTNEED)); err != nil {
+			return err
+		}
+		_, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&mem[0])), uintptr(len(mem)), uintptr(unsafe.Pointer(&there[0])))
+		if errno != 0 {
+			return errno
+		}
+		if there[0]&1 == 0 {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return errors.New("the page stays in memory")
 }
 
 // mapLocked waits for the page of a file with the lock of its memory: to map a file that was opened directly takes its pages out of memory,
