@@ -20,7 +20,7 @@ var fileSystemError = forensics.Check{
 	ID:    "filesystem-error",
 	Title: "A file system fails or is read-only, by the logs",
 	Doc: `The kernel reports an error of a file system, remounts it read-only or shuts it down; the kubelet or the runtime reports "read-only
-file system". A file system that is read-only or shut down stays so until it is mounted again. Where the mounts are known, one of
+file system" or "structure needs cleaning". A file system that is read-only or shut down stays so until it is mounted again. Where the mounts are known, one of
 them is left to mount-io-error, and others are information. Errors of the disk below it are its cause. A read-only path in the kubelet's log alone may also be a volume that a
 pod mounts read-only: it counts from three messages on, if the last is current.`,
 	Severity: forensics.Warning,
@@ -37,6 +37,14 @@ pod mounts read-only: it counts from three messages on, if the last is current.`
 			}
 			return incident.Thing(forensics.KindPath, e.Path)
 		}}
+		for _, i := range spec.Find(p, logview.Events(p, "fs-damaged")) {
+			f := i.Finding(p, "The file system of "+i.Subject.ID+" has been damaged", "The file system of "+i.Subject.ID+" was damaged")
+			f.Detail = findings.Sentences(f.Detail, "The kernel has found the structure of the file system damaged (EUCLEAN, \"Structure needs cleaning\"). It must be repaired while it is unmounted, with xfs_repair or e2fsck.")
+			if i.Grave() {
+				f.Remedies = []forensics.Remedy{dmesgRemedy()}
+			}
+			p.Report(f)
+		}
 		for _, i := range spec.Find(p, logview.Events(p, "read-only")) {
 			f := i.Finding(p, i.Subject.ID+" has been read-only", i.Subject.ID+" was read-only")
 			f.Confidence, f.ConfidenceWhy = forensics.Possible, "the log says so; a volume that a pod mounts read-only looks the same"

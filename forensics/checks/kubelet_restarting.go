@@ -51,11 +51,12 @@ another process id or another start shows the end. Restarts before the log began
 				return
 			}
 		}
-		if exits := logview.Events(p, "kubelet-exited"); len(exits) > 0 && logview.Brief(p) && (len(lives) == 0 || len(lives) == 1 && lives[0].Last == nil && lives[0].End == logs.EndRunning) {
+		none := len(lives) == 0 || len(lives) == 1 && lives[0].Last == nil && lives[0].End == logs.EndRunning
+		if exits := logview.Events(p, "kubelet-exited"); len(exits) > 0 && logview.Brief(p) && none {
 			p.Report(exitFinding(p, exits[len(exits)-1]))
 			return
 		}
-		if failed := logview.Events(p, "kubelet-not-started"); len(failed) > 0 && len(lives) == 0 && logview.LastWritten(p, logview.Last(failed)) {
+		if failed := logview.Events(p, "kubelet-not-started"); len(failed) > 0 && none && logview.LastWritten(p, logview.Last(failed)) {
 			p.Report(exitFinding(p, failed[len(failed)-1]))
 			return
 		}

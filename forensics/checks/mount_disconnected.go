@@ -79,17 +79,22 @@ func reportDeadMounts(p *forensics.Pass, cause logs.Cause, now, then string) {
 	}}
 	for _, i := range spec.Find(p, list) {
 		i.Said = true
-		i.Minor = i.Count < 2 && !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Number >= 1 || ofOperation(e) }) // the second wait of the kubelet
 		e := i.Events[len(i.Events)-1]
-		name := "Mount " + e.Path
-		switch {
-		case i.Subject.Kind == forensics.KindPath:
-			name = "Mount " + i.Subject.ID
-		case e.Path == "":
+		where := e.Path
+		if i.Subject.Kind == forensics.KindPath {
+			where = i.Subject.ID
+		}
+		if !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Number >= 1 || ofOperation(e) }) { // the second wait of the kubelet
+			if i.Minor = i.Count < 2; isVolumeMount(where) {
+				i.ExpectAgain(p, 2, time.Minute)
+			}
+		}
+		name := "Mount " + where
+		if where == "" {
 			name = "Volume " + logview.VolumeLabel(e.Subject)
 		}
 		f := i.Finding(p, name+" "+now, name+" "+then)
-		f.Lone = f.Lone && isVolumeMount(e.Path) // a program can have had any other file open since before it was removed
+		f.Lone = f.Lone && isVolumeMount(where) // a program can have had any other file open since before it was removed
 		f.Effect = "access to " + lower(name) + " fails"
 		if cause == "disconnected" && p.Evidence.Collector.PID == 0 { // on a node, a pod chooses the names of its processes
 			f.Because = killedServers(p, i)

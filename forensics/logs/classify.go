@@ -22,15 +22,14 @@ type rule struct {
 	has string
 	// err is what the text of the error (the err field, or else the message) must hold besides.
 	err string
-	// find are what a line of this message is found by, one of them, where none of the texts above is long and rare enough.
-	find []string
-	// level is the -v that the line proves; 0 for lines that are always written.
-	level int
+	// find are what a line of this message is found by, one of them, separated by bars, where none of the texts above is long and rare enough.
+	find string
 	// fill sets what is particular to the message; it may change the kind, and says false where the line is not what
 	// it seems. Before it, fields that all messages share are set.
 	fill func(*entry, *occurrence) bool
-	// kind is that of the row. runtime says that container runtimes write it, too, kernel that only the kernel does.
-	kind            Kind
+	// level is the -v that the line proves; 0 for lines that are always written.
+	level int8
+	// runtime says that container runtimes write it, too, kernel that only the kernel does.
 	runtime, kernel bool
 	// app says that applications on the node print it, and only those.
 	app bool
@@ -38,16 +37,22 @@ type rule struct {
 	prose bool
 }
 
+// A known is a rule with the kind of its message.
+type known struct {
+	rule
+	kind Kind
+}
+
 // rulebook has the messages by kind, and finds rules by the first word of a message, so that a line is compared with a few
 // of them.
 type rulebook struct {
 	messages map[Kind]message
-	byWord   map[string][]rule
-	anywhere []rule
-	kernel   []rule
-	apps     []rule
-	byEvent  map[string][]rule
-	deep     []rule
+	byWord   map[string][]known
+	anywhere []known
+	kernel   []known
+	apps     []known
+	byEvent  map[string][]known
+	deep     []known
 }
 
 var book = newRulebook()
@@ -74,12 +79,12 @@ func mayHold(e *entry) bool {
 }
 
 func newRulebook() rulebook {
-	b := rulebook{messages: map[Kind]message{}, byWord: map[string][]rule{}, byEvent: map[string][]rule{}}
+	b := rulebook{messages: map[Kind]message{}, byWord: map[string][]known{}, byEvent: map[string][]known{}}
 	for _, m := range messages() {
 		m.summed = m.summed || m.severity == SeverityNoise
 		b.messages[m.kind] = m
 		for _, r := range m.rules {
-			r.kind = m.kind
+			r := known{r, m.kind}
 			if m.deep && !r.app && r.event == "" && r.has != "" {
 				b.deep = append(b.deep, r)
 			}
@@ -124,7 +129,7 @@ func classify(e *entry) (occurrence, bool) {
 		}
 	}
 	book.deepen(e, &o)
-	o.level = r.level
+	o.level = int(r.level)
 	o.Subject = o.cloned()
 	return o, true
 }
@@ -144,7 +149,7 @@ const ofSystemBus = "[system]"
 
 // find is the first rule that fits. Lines of the kernel are compared with the kernel's rules alone, and no other
 // program's are, since a log of a program may quote the kernel.
-func (b *rulebook) find(e *entry, o *occurrence) (rule, bool) {
+func (b *rulebook) find(e *entry, o *occurrence) (known, bool) {
 	switch {
 	case e.API != nil:
 		return b.findEvent(e, o)
@@ -152,13 +157,13 @@ func (b *rulebook) find(e *entry, o *occurrence) (rule, bool) {
 		return firstFit(b.kernel, e, o)
 	case e.Origin == "dbus-daemon" || e.Origin == "dbus": // quotes its clients elsewhere
 		if !strings.HasPrefix(e.Message, ofSystemBus) {
-			return rule{}, false
+			return known{}, false
 		}
 		return firstFit(b.byWord[ofSystemBus], e, o)
 	case e.Origin == ofApplication:
 		return firstFit(b.apps, e, o)
 	case !speaks(e.Origin):
-		return rule{}, false
+		return known{}, false
 	}
 	onlyRuntime := cri.IsLogName(e.Origin)
 	if r, ok := firstFit(b.byWord[firstWord(e.Message)], e, o); ok && (r.runtime || !onlyRuntime) {
@@ -170,18 +175,18 @@ func (b *rulebook) find(e *entry, o *occurrence) (rule, bool) {
 	if e.Origin == "" && e.Source == "" {
 		return firstFit(b.kernel, e, o)
 	}
-	return rule{}, false
+	return known{}, false
 }
 
-func (b *rulebook) fitAnywhere(e *entry, o *occurrence) (rule, bool) {
+func (b *rulebook) fitAnywhere(e *entry, o *occurrence) (known, bool) {
 	if !mayHold(e) {
-		return rule{}, false
+		return known{}, false
 	}
 	return firstFit(b.anywhere, e, o)
 }
 
 // findEvent is the rule for an event of the API: by its reason, or by the words of its message.
-func (b *rulebook) findEvent(e *entry, o *occurrence) (rule, bool) {
+func (b *rulebook) findEvent(e *entry, o *occurrence) (known, bool) {
 	subject := about(e.API)
 	for _, r := range b.byEvent[e.API.Reason] {
 		if !r.fits(e) {
@@ -202,7 +207,7 @@ func (b *rulebook) findEvent(e *entry, o *occurrence) (rule, bool) {
 		rules = b.kernel
 	case "kubelet", "kube-controller-manager":
 	default:
-		return rule{}, false
+		return known{}, false
 	}
 	r, ok := firstFit(rules, e, o)
 	o.Node = subject.Node
@@ -242,17 +247,17 @@ func (b *rulebook) deepen(e *entry, o *occurrence) {
 	}
 }
 
-func firstFit(rules []rule, e *entry, o *occurrence) (rule, bool) {
+func firstFit(rules []known, e *entry, o *occurrence) (known, bool) {
 	for i := range rules {
 		if r := &rules[i]; r.fits(e) && (!e.Bare || e.Origin != "" || e.Source != "" || r.prose || r.begins(e.Message) || e.Brief && !r.quoted(e.Message)) {
 			*o = occurrence{Kind: r.kind, Time: e.Time, Entry: e}
-			fillShared(e, o, r)
+			fillShared(e, o, &r.rule)
 			if r.fill == nil || r.fill(e, o) {
 				return *r, true
 			}
 		}
 	}
-	return rule{}, false
+	return known{}, false
 }
 
 func (r *rule) fits(e *entry) bool {

@@ -141,7 +141,7 @@ func TestEveryRuleHasLiterals(t *testing.T) {
 				t.Errorf("%s: no text of a rule is long enough, it needs find: %q %q %q", m.kind, r.start, r.has, r.err)
 			}
 			sought := func(l string) bool { return holdsOne(l, literals()) }
-			if !slices.ContainsFunc(list, sought) || r.find != nil && slices.ContainsFunc(list, func(l string) bool { return !sought(l) }) {
+			if !slices.ContainsFunc(list, sought) || r.find != "" && slices.ContainsFunc(list, func(l string) bool { return !sought(l) }) {
 				t.Errorf("%s: the search does not look for %q", m.kind, list)
 			}
 		}

@@ -54,7 +54,7 @@ var solvedWords = []string{
 // saidSolved are the rules of sentences that say so.
 func saidSolved() (rules []rule) {
 	for _, words := range solvedWords {
-		rules = append(rules, rule{has: words, find: []string{words}, prose: true, fill: solved})
+		rules = append(rules, rule{has: words, find: words, prose: true, fill: solved})
 	}
 	return rules
 }
@@ -69,7 +69,7 @@ var repeatedWords = []string{
 // saidRepeated are the rules of sentences that say so.
 func saidRepeated() (rules []rule) {
 	for _, words := range repeatedWords {
-		rules = append(rules, rule{has: words, find: []string{words}, prose: true, fill: repeated})
+		rules = append(rules, rule{has: words, find: words, prose: true, fill: repeated})
 	}
 	return rules
 }

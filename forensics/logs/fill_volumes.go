@@ -100,17 +100,32 @@ func quotedOfVolume(e *entry, o *occurrence) bool {
 // quotedOfMount is what mount prints of what it cannot mount, where somebody has quoted nothing else: `mount.nfs: access denied by server
 // while mounting 10.0.0.7:/data`.
 func quotedOfMount(e *entry, o *occurrence) bool {
-	if !e.Bare || osCode(e.Message) == "EBUSY" {
-		return false
-	}
-	name := "unnamed"
-	for _, before := range []string{"while mounting ", "bad superblock on "} {
-		if what := strings.TrimRight(word(e.Message, before, " "), ",."); what != "" {
-			name = what
+	return osCode(e.Message) != "EBUSY" && quotedAs("MountVolume.SetUp")(e, o)
+}
+
+// quotedOfNFS reads an error of mount.nfs, which also tells what it tries.
+func quotedOfNFS(e *entry, o *occurrence) bool {
+	return slices.ContainsFunc([]string{
+		"by server while mounting ", "onnection timed out", "onnection refused", "o route to host", "tale file handle", "mount system call failed",
+		"is not supported", "rpc.statd is not running", "o such file or directory",
+	}, func(s string) bool { return strings.Contains(e.Message, s) }) && quotedOfMount(e, o)
+}
+
+// quotedAs reads what a program has printed that the kubelet runs for an operation of a volume. People quote it without the kubelet's line before it.
+func quotedAs(operation string) func(*entry, *occurrence) bool {
+	return func(e *entry, o *occurrence) bool {
+		if !e.Bare {
+			return false
 		}
+		name := "unnamed"
+		for _, before := range []string{"while mounting ", "bad superblock on ", "on device ", "rbd image ", " to attach volume "} {
+			if what := strings.TrimRight(word(e.Message, before, " "), ",."); what != "" {
+				name = what
+			}
+		}
+		e.Message = operation + ` failed for volume "` + cut(name, maxName) + `" : ` + strings.TrimPrefix(e.Message, "Output: ") // as the kubelet logs it
+		return quotedOfVolume(e, o)
 	}
-	e.Message = `MountVolume.SetUp failed for volume "` + cut(name, maxName) + `" : ` + strings.TrimPrefix(e.Message, "Output: ") // as the kubelet logs it
-	return quotedOfVolume(e, o)
 }
 
 // quotedOfUmount is what umount prints of a volume of the kubelet that is busy. People quote it without the kubelet's line before it.

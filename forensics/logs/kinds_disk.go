@@ -150,7 +150,7 @@ var diskMessages = []message{
 			{event: "ErrImageNeverPull", fill: eventOfNeverPull},
 			{start: "PullImage \"", has: "from image service failed", fill: imagePull},
 			{start: "PullImage from image service failed", fill: imagePull},
-			{start: "PullImage \"", has: " failed", find: []string{"PullImage "}, fill: imagePull, runtime: true}, // containerd
+			{start: "PullImage \"", has: " failed", find: "PullImage ", fill: imagePull, runtime: true}, // containerd
 		},
 	},
 }

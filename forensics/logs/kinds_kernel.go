@@ -48,8 +48,8 @@ var kernelMessages = []message{
 	{
 		kind: KindKernelHungTask, lane: LaneKernel, words: "a task is blocked",
 		rules: []rule{
-			{has: " for more than ", err: " blocked", find: []string{"blocked for more", "in I/O wait for more"}, fill: hungTask},
-			{start: "INFO: task ", has: " blocked for more", find: []string{"blocked for more"}, fill: hungTask}, // a line that was cut
+			{has: " for more than ", err: " blocked", find: "blocked for more|in I/O wait for more", fill: hungTask},
+			{start: "INFO: task ", has: " blocked for more", find: "blocked for more", fill: hungTask}, // a line that was cut
 		},
 	},
 	{
@@ -126,21 +126,21 @@ var kernelMessages = []message{
 			{has: "remaining active paths: 0", fill: device},
 			{has: "Device offlined", fill: device},
 			{has: "session recovery timed out", fill: device},
-			{has: "nvme", err: "Removing after probe failure", find: []string{"Removing after probe failure"}, fill: device},
-			{has: "nvme", err: "evice after reset failure", find: []string{"evice after reset failure"}, fill: device},
-			{has: "ata", err: ".00: disable", find: []string{".00: disable"}, fill: device},
+			{has: "nvme", err: "Removing after probe failure", find: "Removing after probe failure", fill: device},
+			{has: "nvme", err: "evice after reset failure", find: "evice after reset failure", fill: device},
+			{has: "ata", err: ".00: disable", find: ".00: disable", fill: device},
 			{has: "quorum( yes -> no )", fill: device},
 		},
 	},
 	{
 		kind: KindKernelIOTimeout, lane: LaneKernel,
 		rules: []rule{
-			{has: " QID ", err: " timeout", find: []string{" timeout, abort", " timeout, reset", " timeout, compl", " timeout, disab"}, fill: device},
+			{has: " QID ", err: " timeout", find: " timeout, abort| timeout, reset| timeout, compl| timeout, disab", fill: device},
 			{has: "timing out command", fill: device},
 			{has: "hostbyte=DID_TIME_OUT", fill: device},
 			{has: "task abort on host", fill: device},
 			{has: " commands to complete for scsi", fill: device}, // drivers/scsi/megaraid
-			{has: "virtio", err: "] I/O timeout", find: []string{"] I/O timeout"}, fill: device},
+			{has: "virtio", err: "] I/O timeout", find: "] I/O timeout", fill: device},
 		},
 	},
 	{
@@ -150,7 +150,7 @@ var kernelMessages = []message{
 			{has: "nvme", err: "resetting controller", fill: device},
 			{has: "hard resetting link", fill: device},
 			{has: "esetting device", fill: device},
-			{has: "nvme", err: "Device not ready; aborting", find: []string{"Device not ready; aborting"}, fill: device},
+			{has: "nvme", err: "Device not ready; aborting", find: "Device not ready; aborting", fill: device},
 			{has: "detected conn error (", fill: device},
 			{has: "secs expired, recv timeout", fill: device},
 			{has: "encountered watch error: ", fill: device},
@@ -160,7 +160,7 @@ var kernelMessages = []message{
 		kind: KindKernelFSReadOnly, lane: LaneKernel, words: "a read-only remount",
 		rules: []rule{
 			{has: "emounting filesystem read-only", fill: fileSystem},
-			{has: "BTRFS", err: "forced readonly", find: []string{"forced readonly"}, fill: fileSystem},
+			{has: "BTRFS", err: "forced readonly", find: "forced readonly", fill: fileSystem},
 		},
 	},
 	{
@@ -183,7 +183,7 @@ var kernelMessages = []message{
 		kind: kindKernelPathsBack, severity: SeverityRoutine, words: "a disk has paths again",
 		rules: []rule{
 			{has: ": remaining active paths: ", fill: pathsBack},
-			{has: "connection", err: " is operational after recovery", find: []string{" is operational after recovery"}, fill: device},
+			{has: "connection", err: " is operational after recovery", find: " is operational after recovery", fill: device},
 		},
 	},
 	{
@@ -199,25 +199,25 @@ var kernelMessages = []message{
 		kind: KindKernelFSError, lane: LaneKernel, words: "a file system error",
 		rules: []rule{
 			{has: "XFS (", err: "I/O error", find: ioErrors, fill: fileSystem},
-			{has: "XFS (", err: "orruption", find: []string{"orruption "}, fill: fileSystem},
+			{has: "XFS (", err: "orruption", find: "orruption ", fill: fileSystem},
 			{has: "EXT4-fs error", fill: fileSystem},
-			{has: "EXT4-fs (", err: "error count since last fsck: ", find: []string{"error count since last fsck"}, fill: fileSystem}, // each day
+			{has: "EXT4-fs (", err: "error count since last fsck: ", find: "error count since last fsck", fill: fileSystem}, // each day
 			{has: "JBD2: ", err: "Detected IO errors", fill: jbd2},
 			{has: "JBD2: ", err: "I/O error", find: ioErrors, fill: jbd2},
 			{has: "Aborting journal on device", fill: fileSystem},
-			{has: "ext4_end_bio", err: "I/O error ", find: []string{"ext4_end_bio"}, fill: fileSystem},
-			{has: "EXT4-fs (", err: "block allocation failed", find: []string{"block allocation failed"}, fill: fileSystem},
-			{has: "EXT4-fs (", err: "failed to convert unwritten", find: []string{"failed to convert unwritten"}, fill: fileSystem},
-			{has: "EXT4-fs (", err: "I/O error to superblock", find: []string{"I/O error to superblock"}, fill: fileSystem},
-			{has: "EXT4-fs (", err: "I/O error while writing", find: []string{"I/O error while writing"}, fill: fileSystem},
-			{has: "EXT4-fs (", err: "error loading journal", find: []string{"error loading journal"}, fill: fileSystem},
-			{has: "EXT4-fs (", err: "ext4_check_descriptors", find: []string{"ext4_check_descriptors"}, fill: fileSystem},
-			{has: "XFS (", err: "log mount/recovery failed", find: []string{"log mount/recovery failed"}, fill: fileSystem},
-			{has: "EXT4-fs (", err: "of unsupported optional features", find: []string{"unsupported optional features"}, fill: fileSystem},
-			{has: "XFS (", err: "unknown incompatible features", find: []string{"unknown incompatible features"}, fill: fileSystem},
-			{has: "XFS (", err: "Attempted to mount read-only compatible", find: []string{"Attempted to mount read-only compatible"}, fill: fileSystem},
-			{has: "XFS (", err: "writeback error on", find: []string{"writeback error on"}, fill: fileSystem},
-			{has: "XFS (", err: "Filesystem has duplicate UUID", find: []string{"Filesystem has duplicate UUID"}, fill: fileSystem},
+			{has: "ext4_end_bio", err: "I/O error ", find: "ext4_end_bio", fill: fileSystem},
+			{has: "EXT4-fs (", err: "block allocation failed", find: "block allocation failed", fill: fileSystem},
+			{has: "EXT4-fs (", err: "failed to convert unwritten", find: "failed to convert unwritten", fill: fileSystem},
+			{has: "EXT4-fs (", err: "I/O error to superblock", find: "I/O error to superblock", fill: fileSystem},
+			{has: "EXT4-fs (", err: "I/O error while writing", find: "I/O error while writing", fill: fileSystem},
+			{has: "EXT4-fs (", err: "error loading journal", find: "error loading journal", fill: fileSystem},
+			{has: "EXT4-fs (", err: "ext4_check_descriptors", find: "ext4_check_descriptors", fill: fileSystem},
+			{has: "XFS (", err: "log mount/recovery failed", find: "log mount/recovery failed", fill: fileSystem},
+			{has: "EXT4-fs (", err: "of unsupported optional features", find: "unsupported optional features", fill: fileSystem},
+			{has: "XFS (", err: "unknown incompatible features", find: "unknown incompatible features", fill: fileSystem},
+			{has: "XFS (", err: "Attempted to mount read-only compatible", find: "Attempted to mount read-only compatible", fill: fileSystem},
+			{has: "XFS (", err: "writeback error on", find: "writeback error on", fill: fileSystem},
+			{has: "XFS (", err: "Filesystem has duplicate UUID", find: "Filesystem has duplicate UUID", fill: fileSystem},
 			{has: "BTRFS error (device", err: " errs: ", fill: fileSystem},
 			{has: "BTRFS critical (device", fill: fileSystem},
 			{has: "BTRFS: error (device", fill: fileSystem},
@@ -235,12 +235,12 @@ var kernelMessages = []message{
 			{has: "nrecovered read error", fill: device},
 			{has: "hostbyte=DID_NO_CONNECT", err: "FAILED Result", fill: device},
 			{has: "hostbyte=DID_BAD_TARGET", err: "FAILED Result", fill: device},
-			{has: "nvme", err: "I/O Error (sct", find: []string{"I/O Error (sct"}, fill: device},
-			{has: "ata", err: ": failed command: ", find: []string{": failed command: "}, fill: device},
-			{has: "ata", err: ": error: { UNC ", find: []string{": error: { UNC "}, fill: device}, // drivers/ata/libata-eh.c
+			{has: "nvme", err: "I/O Error (sct", find: "I/O Error (sct", fill: device},
+			{has: "ata", err: ": failed command: ", find: ": failed command: ", fill: device},
+			{has: "ata", err: ": error: { UNC ", find: ": error: { UNC ", fill: device}, // drivers/ata/libata-eh.c
 			{has: "Disk failure on ", err: "disabling device", fill: device},
-			{has: "rbd: rbd", err: " result -", find: []string{" at objno "}, fill: device},
-			{has: "rbd: rbd", err: "failed to lock header", find: []string{"failed to lock header"}, fill: device},
+			{has: "rbd: rbd", err: " result -", find: " at objno ", fill: device},
+			{has: "rbd: rbd", err: "failed to lock header", find: "failed to lock header", fill: device},
 		},
 	},
 	{
@@ -288,7 +288,7 @@ var kernelMessages = []message{
 		kind: kindKernelStallLength, severity: SeverityRoutine, words: "how long a CPU had been stalled",
 		rules: []rule{
 			{has: "(detected by ", err: " jiffies", fill: stallLength},
-			{has: "(t=", err: " jiffies g=", find: []string{" jiffies g="}, fill: stallLength},
+			{has: "(t=", err: " jiffies g=", find: " jiffies g=", fill: stallLength},
 		},
 	},
 	{
@@ -326,7 +326,7 @@ var kernelMessages = []message{
 }
 
 // cephLines and ioErrors are what lines are found by whose other words are too short or too frequent.
-var (
-	cephLines = []string{"libceph: mon", "libceph: osd", "libceph: mds", "ceph: mds0", "]: mds0 hung", "reconnect denied", "rejected session"}
-	ioErrors  = []string{"I/O error, ", "I/O error on", "log I/O error", "metadata I/O error"}
+const (
+	cephLines = "libceph: mon|libceph: osd|libceph: mds|ceph: mds0|]: mds0 hung|reconnect denied|rejected session"
+	ioErrors  = "I/O error, |I/O error on|log I/O error|metadata I/O error"
 )

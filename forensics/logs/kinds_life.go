@@ -90,6 +90,7 @@ var lifeMessages = []message{
 		rules: []rule{
 			{start: "Failed to start kubelet.service - ", fill: unitExited}, // systemd 250 on
 			{start: "Failed to start kubelet: ", fill: unitExited},
+			{start: "Job for kubelet.service failed because ", fill: unitExited}, // systemctl
 		},
 	},
 	{
@@ -102,8 +103,8 @@ var lifeMessages = []message{
 	{
 		kind: kindKubeletStopping,
 		rules: []rule{
-			{start: "Stopping ", has: "ubelet", find: []string{"Stopping kubelet", "Kubernetes Kubelet"}, fill: unitStopping},
-			{start: "Stopped ", has: "ubelet", find: []string{"Stopped kubelet", "Kubernetes Kubelet"}, fill: unitStopping},
+			{start: "Stopping ", has: "ubelet", find: "Stopping kubelet|Kubernetes Kubelet", fill: unitStopping},
+			{start: "Stopped ", has: "ubelet", find: "Stopped kubelet|Kubernetes Kubelet", fill: unitStopping},
 		},
 	},
 	{

@@ -14,6 +14,7 @@ const (
 	kindInotifyLimit      Kind = "inotify-limit"          // `inotify_init: too many open files`, `inotify_add_watch …: no space left on device`
 	kindProcessLimit      Kind = "process-limit"          // `resource temporarily unavailable` of fork, `too many open files`, thread limits
 	kindReadOnly          Kind = "read-only"              // `read-only file system`; Path
+	kindFSDamaged         Kind = "fs-damaged"             // `structure needs cleaning`, EUCLEAN; Path
 	kindCheckpointCorrupt Kind = "checkpoint-corrupt"     // `checkpoint is corrupted`, policy differs from the state; Path
 	KindDBusFailed        Kind = "dbus-failed"            // `dbus: connection closed`, `Timeout waiting for systemd to create`, transient unit timeouts
 	kindKeyringLimit      Kind = "keyring-limit"          // `unable to join session keyring: … disk quota exceeded`
@@ -96,6 +97,7 @@ var limitMessages = []message{
 			{has: "watcher", err: "too many open files", fill: trouble}, // fsnotify.NewWatcher
 			{app: true, has: "watcher", err: "too many open files", fill: trouble},
 			{has: "inotify_add_watch", err: "no space left on device", fill: trouble},
+			{has: "inotify watcher", err: "no space left on device", fill: trouble},
 		},
 	},
 	{
@@ -119,7 +121,7 @@ var limitMessages = []message{
 			{has: "fork/exec /", err: "resource temporarily unavailable", prose: true, fill: trouble},
 			{has: "fork/exec", err: "resource temporarily unavailable", fill: trouble},
 			{has: "fork: retry: ", err: "esource temporarily unavailable", fill: trouble}, // a shell
-			{has: "OCI runtime ", err: "esource temporarily unavailable", find: []string{"emporarily unavailable"}, fill: trouble},
+			{has: "OCI runtime ", err: "esource temporarily unavailable", find: "emporarily unavailable", fill: trouble},
 			{has: "pthread_create failed", fill: trouble},
 			{has: "failed to create new OS thread", fill: trouble},
 			{has: "program exceeds 10000-thread limit", fill: trouble},
@@ -127,7 +129,11 @@ var limitMessages = []message{
 	},
 	{
 		kind: KindDiskFull, lane: LaneDisk, words: "no space left on device", deep: true,
-		rules: []rule{{has: "no space left on device", fill: trouble}},
+		rules: []rule{
+			{has: "no space left on device", fill: trouble},
+			{start: "mkdir: cannot create directory ", has: "No space left on device", fill: trouble},
+			{start: "touch: cannot touch ", has: "No space left on device", fill: trouble},
+		},
 	},
 	{
 		kind: kindThinPoolLow, lane: LaneDisk, words: "thin pool of the runtime has too few free blocks", deep: true,
@@ -147,6 +153,10 @@ var limitMessages = []message{
 	{
 		kind: kindReadOnly, lane: LaneDisk, words: "file system is read-only",
 		rules: []rule{{event: "UnexpectedAdmissionError", has: "ead-only file system", fill: trouble}, {has: "ead-only file system", fill: trouble}},
+	},
+	{
+		kind: kindFSDamaged, lane: LaneDisk, words: "a file system is damaged", deep: true,
+		rules: []rule{{has: "tructure needs cleaning", fill: trouble}},
 	},
 	{
 		kind: kindMountDead, lane: LaneVolumes, words: "a mount is dead: its server has ended, or no longer knows it",

@@ -98,8 +98,8 @@ var loopMessages = []message{
 		kind: KindPLEGUnhealthy, lane: LaneSyncLoop, byReason: true, words: "the sync loop skips all pods, because the PLEG is not healthy",
 		rules: []rule{
 			{start: "PLEG is not healthy: pleg was last seen active", fill: plegReason},
-			{start: "container runtime is down", has: "PLEG is not healthy: pleg was last seen active", find: []string{"pleg was last seen active"}, fill: plegReason},
-			{start: "[container runtime is down", has: "PLEG is not healthy: pleg was last seen active", find: []string{"pleg was last seen active"}, fill: plegReason},
+			{start: "container runtime is down", has: "PLEG is not healthy: pleg was last seen active", find: "pleg was last seen active", fill: plegReason},
+			{start: "[container runtime is down", has: "PLEG is not healthy: pleg was last seen active", find: "pleg was last seen active", fill: plegReason},
 		},
 	},
 	{
@@ -156,7 +156,7 @@ var loopMessages = []message{
 			{start: "Recording event message for node", level: 2, fill: nodeReady},
 			{start: "Recording NodeReady event message for node", level: 2, fill: noCause},
 			{start: "Fast updating node status as it just became ready", fill: noCause}, // 1.24 on
-			{start: "Event occurred", find: []string{" status is now: NodeReady"}, fill: nodeReady},
+			{start: "Event occurred", find: " status is now: NodeReady", fill: nodeReady},
 			{event: "NodeReady"},
 		},
 	},

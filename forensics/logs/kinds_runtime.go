@@ -54,6 +54,8 @@ var runtimeMessages = []message{
 			{start: "Failed to create pod sandbox: ", fill: eventOfSandbox}, // the event's message alone
 			{start: "Failed create pod sandbox: ", fill: eventOfSandbox},
 			{start: "RunPodSandbox for ", has: " failed", fill: criCall},
+			{start: "failed to start sandbox container for pod ", fill: eventOfSandbox},
+			{start: "run pod sandbox", has: ": rpc error: code = ", fill: eventOfSandbox}, // crictl
 		},
 	},
 	{
@@ -91,8 +93,12 @@ var runtimeMessages = []message{
 			{event: "Failed", fill: eventOfContainer},
 			{start: "Error: failed to start container ", has: "OCI runtime create failed", fill: eventOfContainer}, // its message alone
 			{start: "Error: failed to create containerd task: ", has: "OCI runtime create failed", fill: eventOfContainer},
+			{start: "Error: container create failed: ", fill: eventOfContainer}, // CRI-O
+			{start: "Error: failed to get sandbox container task: ", fill: wholeMessage},
+			{start: "creating container", has: ": rpc error: code = ", fill: eventOfContainer}, // crictl
 			{start: "CreateContainer within sandbox ", has: " failed", fill: criCall},
 			{has: "failed to create shim task: ", fill: taskFailed},                                        // ctr, nerdctl and docker
+			{has: "failed to create shim: OCI runtime", fill: taskFailed},                                  // containerd 1.4 and 1.5
 			{start: "Error response from daemon: failed to create task for container: ", fill: taskFailed}, // dockerd since 23
 			{has: "failed to create task for container: ", fill: taskFailed},
 			{has: "failed to create containerd task: ", fill: taskFailed},
@@ -117,13 +123,14 @@ var runtimeMessages = []message{
 			{start: "killContainer for pod failed", fill: runtimeCall},
 			{start: "StopContainer for ", has: " failed", fill: criCall},
 			{start: "An error occurs during waiting for container ", has: "to be killed", fill: notKilled},
-			{start: "Stopping container ", has: " timed out: ", find: []string{"Stopping container "}, fill: crioStop},
+			{start: "an error occurs during waiting for container ", has: "to be killed", fill: notKilled},
+			{start: "Stopping container ", has: " timed out: ", find: "Stopping container ", fill: crioStop},
 			{start: "Container ", has: " of kill - trying direct SIGKILL", fill: dockerStop},
 			{start: "Handler for ", has: " returned error: ", fill: dockerHandler},
 			{start: "Error response from daemon: ", has: "did not receive an exit event", fill: dockerCLI},
 			{start: "Error response from daemon: ", has: "s zombie and can not be killed", fill: dockerCLI},
 			{start: "stopping the container ", has: "code = DeadlineExceeded", fill: crictl}, // crictl
-			{start: "stopping the pod sandbox ", has: "code = ", find: []string{"stopping the pod sandbox"}, fill: crictl},
+			{start: "stopping the pod sandbox ", has: "code = ", find: "stopping the pod sandbox", fill: crictl},
 		},
 	},
 	{
@@ -135,8 +142,8 @@ var runtimeMessages = []message{
 			{start: "unlinkat /var/lib/docker/", has: "device or resource busy", fill: dockerCLI},
 			{start: "Error response from daemon: ", has: "emove filesystem for", fill: dockerCLI},
 			{start: "error removing container", err: "device or resource busy", fill: dockerRemove}, // dockerd itself
-			{start: "removing the container ", has: "code = ", find: []string{"removing the container"}, fill: crictl},
-			{start: "removing the pod sandbox ", has: "code = ", find: []string{"removing the pod sandbox"}, fill: crictl},
+			{start: "removing the container ", has: "code = ", find: "removing the container", fill: crictl},
+			{start: "removing the pod sandbox ", has: "code = ", find: "removing the pod sandbox", fill: crictl},
 		},
 	},
 	{
@@ -147,7 +154,9 @@ var runtimeMessages = []message{
 			{start: "grpc: addrConn.createTransport failed to connect to {", has: "containerd.sock ", fill: dialFailed},
 			{start: "grpc: addrConn.createTransport failed to connect to {", has: "crio.sock ", fill: dialFailed},
 			{start: "Container runtime not ready", fill: runtimeDown},
-			{start: "containerd exited: exit status ", fill: runtimeDown}, // k3s and RKE2 run it, and end with it
+			{start: "containerd exited: exit status ", fill: runtimeDown},                        // k3s and RKE2 run it, and end with it
+			{start: "Failed to start ", has: "containerd container runtime", fill: wholeMessage}, // systemd
+			{start: "Failed to start ", has: "Docker Application Container Engine", fill: wholeMessage},
 			{has: ".service: main process exited, code=", fill: runtimeCrashed},
 			{has: ".service: Main process exited, code=", fill: runtimeCrashed},
 		},
@@ -176,7 +185,7 @@ var runtimeMessages = []message{
 		kind: kindExecFailed, words: "command of a probe or hook failed",
 		rules: []rule{
 			{start: "ExecSync ", has: "from runtime service failed", fill: execFailed},
-			{start: "ExecSync for ", has: " failed", find: []string{"ExecSync for "}, fill: criCall},
+			{start: "ExecSync for ", has: " failed", find: "ExecSync for ", fill: criCall},
 			{event: "Unhealthy"},
 			{event: "FailedPreStopHook"},
 			{event: "FailedPostStartHook"},

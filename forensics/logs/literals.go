@@ -17,7 +17,7 @@ var literals = sync.OnceValue(func() []string {
 	for _, m := range messages() {
 		for _, r := range m.rules {
 			switch c := r.literals(); {
-			case r.find != nil || r.event != "" || len(c) == 1:
+			case r.find != "" || r.event != "" || len(c) == 1:
 				all = append(all, c...)
 			case len(c) > 1:
 				choices = append(choices, c)
@@ -59,8 +59,8 @@ const minLiteral = 10
 // that are long enough, the most telling first. Messages that begin alike differ by what they hold besides, and many have
 // the same errors.
 func (r *rule) literals() []string {
-	if r.find != nil {
-		return r.find
+	if r.find != "" {
+		return strings.Split(r.find, "|")
 	}
 	if r.event != "" {
 		return eventLiterals

@@ -119,7 +119,7 @@ func lastSentence(text string) string {
 }
 
 // findQuoted finds the rule for a message that a sentence quotes, which is the entry's message then.
-func (b *rulebook) findQuoted(e *entry, o *occurrence) (rule, bool) {
+func (b *rulebook) findQuoted(e *entry, o *occurrence) (known, bool) {
 	sentence, fields := e.Message, e.Fields
 	for _, text := range quotedMessages(e) {
 		e.Fields = nil
@@ -129,5 +129,5 @@ func (b *rulebook) findQuoted(e *entry, o *occurrence) (rule, bool) {
 		}
 	}
 	e.Message, e.Fields = sentence, fields
-	return rule{}, false
+	return known{}, false
 }

@@ -59,7 +59,7 @@ func TestKernelQuotesTheKubelet(t *testing.T) {
 		quoted++
 		kind := o.Kind
 		e.Origin, o = "kernel", occurrence{}
-		if _, ok := rules.find(&e, &o); ok && o.Kind == kind && !slices.ContainsFunc(rules.kernel, func(r rule) bool { return r.kind == kind }) {
+		if _, ok := rules.find(&e, &o); ok && o.Kind == kind && !slices.ContainsFunc(rules.kernel, func(r known) bool { return r.kind == kind }) {
 			t.Errorf("%s: %s from the kernel: %s", ex.name, kind, ex.line)
 		}
 	}

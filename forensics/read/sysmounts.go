@@ -281,7 +281,7 @@ func (t mountTables) stacked(row mountRow) int {
 }
 
 // toolError is "df: '/mnt': Stale file handle", "ls: cannot access '/mnt/x': Transport endpoint is not connected".
-var toolError = pattern.New(`^(?:[-\w]+: (?:line \d+: )?)?(?:/\S*/)?(df|ls|stat|cp|mv|cat|du|find|rm|cd|test|touch|mkdir|rsync|tar|head|tail|umount|mountpoint|findmnt|chown|chmod): (?:[^/'‘"“]*)['‘"“]?(/[^'’"”:]*)['’"”]?: (\S.*)$`)
+var toolError = pattern.New(`^(?:[-\w]+: (?:line \d+: )?)?(?:/\S*/)?(df|ls|stat|cp|mv|cat|du|find|rm|cd|test|touch|mkdir|rsync|tar|head|tail|umount|fusermount3?|fuse|mountpoint|findmnt|chown|chmod): (?:[^/'‘"“]*)['‘"“]?(/[^'’"”:]*)['’"”]?: (\S.*)$`)
 
 // bareError is the same where somebody has left out the name of the tool.
 var bareError = pattern.New(`^cannot (?:access|open|stat|statx|read|remove)[^/'‘"“]*['‘"“](/[^'’"”:]*)['’"”]: (\S.*)$`)
@@ -322,7 +322,7 @@ func (r *errorReader) line(s string, _ int) {
 // failed notes the error of a call on a path.
 func (x *systemText) failed(name, where, text string) {
 	switch code := errno.Of(text); code {
-	case "ESTALE", "ENOTCONN", "ESHUTDOWN", "EHOSTDOWN", "EIO":
+	case "ESTALE", "ENOTCONN", "ESHUTDOWN", "EHOSTDOWN", "EIO", "EUCLEAN":
 		x.errors = append(x.errors, pathCall{path: path.Clean(where), errno: code, text: strings.TrimRight(text, ". ")})
 		x.saw(forensics.SourceHealth, name)
 	}

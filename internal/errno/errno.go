@@ -36,6 +36,7 @@ var errnoWords = []struct {
 		"nput/output error", "I/O error", "输入/输出错误", "輸入/輸出錯誤", "入力/出力エラー", "Eingabe-/Ausgabefehler",
 		"erreur d'entrée/sortie", "Error de entrada/salida", "Ошибка ввода/вывода",
 	}},
+	{"EUCLEAN", []string{"tructure needs cleaning", "结构需要清理"}},
 	{"EINVAL", []string{
 		"not mounted", "no mount point specified", "not a mountpoint", "未挂载", "没有挂载", "未掛載", "沒有掛載",
 		"マウントされていません", "nicht eingehängt", "n'est pas monté", "no está montado", "не смонтирован",

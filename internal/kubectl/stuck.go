@@ -15,6 +15,7 @@ const StuckTerminating = "StuckTerminating"
 // saysStuck is a sentence about pods that stay in Terminating.
 var saysStuck = pattern.New(`(?i)\b(?:stuck|stays?|stayed|remains?|hangs?|hung|hanging|sits?|sitting|never (?:ends?|goes?|leaves?|finish\w*))\b[^.]{0,60}\bterminati\w+` +
 	`|\bterminati\w+[^.]{0,60}\b(?:forever|for (?:hours|days|weeks|ages|a long|more than|over|about|the last|\d+ ?(?:h|d|m)\w*)|stuck|never|endless\w*|indefinite\w*)\b` +
+	`|(?:not|n't|never) (?:get out of|come out of|leave) terminati\w+` +
 	`|卡.{0,12}Terminating|Terminating.{0,12}卡`)
 
 // mayWait is of a pod whose grace period is shown: it may be a long one, and not over.
