@@ -42,6 +42,9 @@ images are smaller than the space to be freed.`,
 		var list []logs.Event
 		for _, e := range logview.Events(p, logs.KindImageGCFailed, logs.KindContainerGCFailed, "image-fs-capacity-zero") {
 			last := logview.Last([]logs.Event{e})
+			if e.Cause() == logs.CauseNothingToFree && relieved(p, last) {
+				continue
+			}
 			if logview.AfterStart(p, last) && (e.Code != "once" || e.Count > 1) && logview.Within(last, logview.KubeletEnd(p), 2*imageGCPeriod) {
 				list = append(list, e)
 			}
@@ -52,6 +55,13 @@ images are smaller than the space to be freed.`,
 		}
 		imageGCTooLittle(p)
 	},
+}
+
+// relieved says whether the node reported after a time that its disk had no pressure.
+func relieved(p *forensics.Pass, t *time.Time) bool {
+	return slices.ContainsFunc(logview.Events(p, "eviction-relieved"), func(e logs.Event) bool {
+		return e.Code == "condition" && e.Reason == "ephemeral-storage" && t != nil && e.Last != nil && e.Last.After(*t)
+	})
 }
 
 func imageGCFailingFinding(p *forensics.Pass, list []logs.Event) forensics.Finding {

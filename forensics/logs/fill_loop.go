@@ -129,6 +129,12 @@ func skipReasons(text string) string {
 	return cut(strings.Join(parts, "; "), maxReason)
 }
 
+// recordedNode reads the name behind "for node ".
+func recordedNode(e *entry, o *occurrence) bool {
+	_, o.Node, _ = cutLast(e.Message, ' ')
+	return o.Node != ""
+}
+
 // nodeNotReady reads condition={"type":"Ready",…,"message":"…"}.
 func nodeNotReady(e *entry, o *occurrence) bool {
 	condition := e.Get("condition")

@@ -137,6 +137,7 @@ var loopMessages = []message{
 		kind: kindNodeNotReady, lane: LaneSyncLoop, byReason: true, words: "node became NotReady",
 		rules: []rule{
 			{start: "Node became not ready", fill: nodeNotReady},
+			{start: "Recording status change NodeNotReady event message for node ", fill: recordedNode}, // kube-controller-manager
 			{event: "NodeNotReady", fill: eventOfNode},
 			{start: "Kubelet is unhealthy: ", fill: wholeMessage}, // Docker's UCP about its node
 			{start: "Node not becoming ready in time after startup", fill: noCause},

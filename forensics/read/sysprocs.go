@@ -27,6 +27,8 @@ type processRow struct {
 	old bool
 	// killed says that the text shows a SIGKILL to it before.
 	killed bool
+	// again says that another file shows it blocked, too.
+	again bool
 	// pending says that a SIGKILL waits for it, as the kernel shows that.
 	pending bool
 	saved   string
@@ -303,7 +305,7 @@ func (x *systemText) waiting() []procs.Thread {
 		}
 		switch {
 		case dying, hung, row.pending, (wait.Kind == procs.WaitFreezer || row.blocked()) && row.createsContainer() && row.old,
-			row.killed && row.blocked() && wait.Unkillable(), remote(wait) && (row.short() || x.selected(row)), row.blocked() && row.short() && row.old,
+			row.killed && row.blocked() && wait.Unkillable(), remote(wait) && (row.short() || x.selected(row)), row.blocked() && (row.again || row.short() && row.old),
 			wait.Kind == procs.WaitExit && wait.Unkillable() && row.old:
 			list = append(list, t)
 		case remote(wait), row.blocked() && (row.short() || x.selected(row)):

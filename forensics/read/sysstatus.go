@@ -40,6 +40,9 @@ func (r *statusReader) line(s string, line int) {
 		if r.tid == 0 {
 			r.pid = atoi(value)
 		}
+		if r.head && r.blocked && r.tid == 0 {
+			r.shownAgain(r.pid)
+		}
 		if row := (processRow{pid: r.pid, tid: r.tid, state: "D", args: []string{r.comm}, old: true}); r.head && r.blocked && row.createsContainer() && !r.listed(r.pid) {
 			r.add(row, line)
 		}
@@ -55,6 +58,15 @@ func (r *statusReader) line(s string, line int) {
 			}
 		default:
 			r.listed(r.pid)
+		}
+	}
+}
+
+// shownAgain notes that a process which is listed as blocked above is still so.
+func (r *statusReader) shownAgain(pid int) {
+	for i := range r.to.rows {
+		if row := &r.to.rows[i]; row.pid == pid && row.state[0] == 'D' {
+			row.again = true
 		}
 	}
 }

@@ -135,7 +135,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{&leakReader{to: x, name: name}, []string{"/mountinfo", "/mounts", "findmnt "}},
 		{&timeReader{to: x, name: name}, []string{"time "}},
 		{calls, []string{"stat", "timeout ", "AT_FDCWD", "getdents", "access(", "chdir(", "readlink("}},
-		{&statusReader{processReader: processReader{to: x, name: name}}, []string{"Pnd:", "runc:["}},
+		{&statusReader{processReader: processReader{to: x, name: name}}, []string{"Pnd:", "runc:[", "(disk sleep)"}},
 		{&detachedReader{to: x, name: name}, []string{"umount", "unmap", "rmdir", "cannot remove"}},
 		{&servedReader{to: x, name: name}, []string{"geesefs", "goofys", "gcsfuse", "glusterfs", "juicefs"}},
 		{&metricReader{to: x, name: name}, []string{goroutineMetric, "goroutine profile: total "}},

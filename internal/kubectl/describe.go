@@ -31,7 +31,7 @@ var (
 	namespaced = `^\s*(?:([a-z0-9][a-z0-9-]*)\s+)?(?:pod/|persistentvolumeclaim/)?([a-z0-9][a-z0-9.-]*)\s+`
 	modes      = `(?:RWO|ROX|RWX|RWOP)(?:,(?:RWO|ROX|RWX|RWOP))*`
 	// podRow is one of "get pods": [NAMESPACE] NAME READY STATUS RESTARTS AGE [IP NODE …].
-	podRow = pattern.New(namespaced + `\d+/\d+\s+([A-Z][\w:/-]*)\s+\d+(?: \(\S+ ago\))?\s+(` + span + `)(?:\s+(?:<none>|[\da-f.:]+)\s+([\w.-]+|<none>))?(?:\s.*)?$`)
+	podRow = pattern.New(namespaced + `\d+/\d+\s+([A-Z][\w:/-]*)\s+\d+(?: \(\S+ ago\))?(?:\s*$|\s+(` + span + `)(?:\s+(?:<none>|[\da-f.:]+)\s+([\w.-]+|<none>))?(?:\s.*)?$)`)
 	// claimRow is one of "get pvc": [NAMESPACE] NAME STATUS VOLUME CAPACITY ACCESS MODES …; volumeRow one of "get pv": NAME CAPACITY
 	// ACCESS MODES RECLAIM POLICY STATUS CLAIM ….
 	claimRow  = pattern.New(namespaced + `Terminating\s+([a-z0-9][\w.-]*)\s+\d+\w*\s+` + modes + `\s`)

@@ -150,8 +150,8 @@ func (p *page) unschedulable(i int) int {
 
 var (
 	// waits begins why a container waits, in the status of a pod; notCreated is the reason below.
-	waits      = pattern.New(`^(\s+)message: ['"]?((?:failed to|failed) .*)$`)
-	notCreated = pattern.New(`^\s+reason: (?:CreateContainerError|RunContainerError)\s*$`)
+	waits      = pattern.New(`^(\s+)message: ['"]?((?:failed to|failed|error while creating mount source path) .*)$`)
+	notCreated = pattern.New(`^\s+reason: (?:CreateContainerError|RunContainerError|ContainerCannotRun)\s*$`)
 )
 
 // waiting takes why a container of a pod cannot be created or started, which has no time.

@@ -49,7 +49,7 @@ func (p *page) stuck() {
 	}
 	for i := range p.rows {
 		row := &p.rows[i]
-		if last[row.namespace+"/"+row.name] != i || row.kind != "Pod" || row.value("Status") != "Terminating" || length(row.value("Age")) < young {
+		if last[row.namespace+"/"+row.name] != i || row.kind != "Pod" || row.value("Status") != "Terminating" || row.value("Age") != "" && length(row.value("Age")) < young {
 			continue
 		}
 		p.saidStuck(row.line, row.namespace, row.name, "a table shows the pod in Terminating, and the text says that it stays so")
