@@ -107,7 +107,7 @@ func quotedOfMount(e *entry, o *occurrence) bool {
 func quotedOfNFS(e *entry, o *occurrence) bool {
 	return slices.ContainsFunc([]string{
 		"by server while mounting ", "onnection timed out", "onnection refused", "o route to host", "tale file handle", "mount system call failed",
-		"is not supported", "rpc.statd is not running", "o such file or directory",
+		"Failed to resolve server", "is not supported", "rpc.statd is not running", "o such file or directory",
 	}, func(s string) bool { return strings.Contains(e.Message, s) }) && quotedOfMount(e, o)
 }
 
@@ -118,8 +118,8 @@ func quotedAs(operation string) func(*entry, *occurrence) bool {
 			return false
 		}
 		name := "unnamed"
-		for _, before := range []string{"while mounting ", "bad superblock on ", "on device ", "rbd image ", " to attach volume "} {
-			if what := strings.TrimRight(word(e.Message, before, " "), ",."); what != "" {
+		for _, before := range []string{"while mounting ", "superblock on ", "on device ", "for volume ", "rbd image ", " to attach volume "} {
+			if what := strings.Trim(word(e.Message, before, " "), `",.`); what != "" {
 				name = what
 			}
 		}

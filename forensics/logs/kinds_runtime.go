@@ -94,6 +94,7 @@ var runtimeMessages = []message{
 			{start: "Error: failed to start container ", has: "OCI runtime create failed", fill: eventOfContainer}, // its message alone
 			{start: "Error: failed to create containerd task: ", has: "OCI runtime create failed", fill: eventOfContainer},
 			{start: "Error: container create failed: ", fill: eventOfContainer}, // CRI-O
+			{start: "Error response from daemon: error while creating mount source path ", fill: eventOfContainer},
 			{start: "Error: failed to get sandbox container task: ", fill: wholeMessage},
 			{start: "creating container", has: ": rpc error: code = ", fill: eventOfContainer}, // crictl
 			{start: "CreateContainer within sandbox ", has: " failed", fill: criCall},
@@ -139,6 +140,7 @@ var runtimeMessages = []message{
 			{start: "RemoveContainer ", has: "from runtime service failed", fill: runtimeCall},
 			{start: "RemoveContainer for ", has: " failed", fill: criCall},
 			{start: "Error response from daemon: ", has: "emove root filesystem", fill: dockerCLI},
+			{start: "failed to unmount target /run/", has: "device or resource busy", fill: wholeMessage},
 			{start: "unlinkat /var/lib/docker/", has: "device or resource busy", fill: dockerCLI},
 			{start: "Error response from daemon: ", has: "emove filesystem for", fill: dockerCLI},
 			{start: "error removing container", err: "device or resource busy", fill: dockerRemove}, // dockerd itself
@@ -232,6 +234,7 @@ var runtimeMessages = []message{
 			{has: "failed to reserve container name", fill: reserved},
 			{has: "failed to reserve sandbox name", fill: reserved},
 			{has: "error reserving ctr name", fill: reserved},
+			{start: "Error: kubelet may be retrying requests that are timing out in CRI-O", fill: reserved},
 			{has: "error reserving pod name", fill: reserved},
 			{has: "not yet finished. Currently at stage", fill: reserved},
 		},

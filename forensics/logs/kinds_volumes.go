@@ -87,7 +87,13 @@ var volumeMessages = []message{
 			{start: "UnmountDevice failed for volume ", fill: quotedOfVolume},
 			{start: "error cleaning subPath mounts for volume ", fill: quotedOfVolume},
 			{start: "Output: mount: ", has: "wrong fs type, bad option", fill: quotedOfMount},
+			{start: "MapVolume.SetUpDevice failed for volume ", fill: quotedOfVolume},
+			{start: "MapVolume.MapPodDevice failed for volume ", fill: quotedOfVolume},
+			{start: "Volume not attached according to node status for volume ", fill: quotedAs("AttachVolume.Attach")},
+			{start: "Volume is not yet attached according to node status for volume ", fill: quotedAs("AttachVolume.Attach")},
 			{start: "mount.nfs: ", prose: true, fill: quotedOfNFS},
+			{start: "mount.nfs4: ", prose: true, fill: quotedOfNFS},
+			{start: "mount: ", has: ": can't read superblock on ", prose: true, fill: quotedOfMount},
 			{start: "mount error(", has: "): ", prose: true, fill: quotedOfMount}, // mount.cifs
 			{start: "mount error ", has: " = ", prose: true, fill: quotedOfMount}, // mount.ceph
 			{start: "mount: wrong fs type, bad option, bad superblock on ", fill: quotedOfMount},

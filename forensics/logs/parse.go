@@ -327,6 +327,8 @@ func (p *lineParser) peel(e *entry, s *shape, text string) (string, bool) {
 		return p.logfmt(e, s, text)
 	case 'A' <= c && c <= 'W' && len(text) > 5 && text[4] == '[' && logrusLevels[text[:4]] != 0:
 		return p.logrus(e, s, text)
+	case 'A' <= c && c <= 'W' && s.depth == 0 && len(text) > 15 && text[1] < 'a' && ofCloud.MatchString(text):
+		return p.numbered(e, s, strings.TrimLeft(text[strings.IndexByte(text, ' '):], " "))
 	case 'A' <= c && c <= 'W' && len(text) > 15:
 		return p.dated(e, s, text)
 	case c == 'k' && (strings.HasPrefix(text, "kern ") || strings.HasPrefix(text, "kern: ")):
@@ -340,6 +342,9 @@ func (p *lineParser) peel(e *entry, s *shape, text string) (string, bool) {
 	}
 	return text, false
 }
+
+// ofCloud is a severity before the time, as Google's Cloud Logging shows a line.
+var ofCloud = pattern.New(`^(?:DEFAULT|DEBUG|INFO|NOTICE|WARNING|ERROR|CRITICAL|ALERT|EMERGENCY) +\d{4}-\d\d-\d\dT\d`)
 
 // facility is what syslog daemons can write before the number of a priority: "kern.alert <1> ".
 var facility = pattern.New(`^(?:kern|user|daemon|syslog|local\d|auth|authpriv|cron)\.(?:emerg|alert|crit|err|error|warn|warning|notice|info|debug) <\d{1,3}> ?`)
