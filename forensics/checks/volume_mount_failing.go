@@ -228,7 +228,7 @@ func (list volumeOperations) report(p *forensics.Pass, done string, pods map[str
 		current := logview.Within(o.Failed, logview.KubeletEnd(p), window)
 		lasting := o.Code == "Multi-Attach" // which is said once, and lasts until the volume is attached
 		over := logview.SaidOver(p, logs.Event{Quotes: o.Quotes})
-		picked := failures < logview.FewFailures && !lasting && logview.Picked(p, o.Failed) && !passing(o.Reason)
+		picked := failures < logview.FewFailures && !lasting && (logview.Picked(p, o.Failed) || waitedFor(p, o.Failed)) && !passing(o.Reason)
 		f := o.finding(p, done, !over && (lasting || current && failures >= logview.FewFailures || picked))
 		if picked {
 			f.Confidence, f.ConfidenceWhy = forensics.Possible, incident.FewLines
@@ -245,6 +245,13 @@ func (list volumeOperations) report(p *forensics.Pass, done string, pods map[str
 			return headline.Fit(title + ": " + cmp.Or(what[0], "see the details"))
 		}, f)
 	}
+}
+
+// waitedFor says whether, in lines that somebody has picked, a pod still waited for its volumes after a failure, and before the next try.
+func waitedFor(p *forensics.Pass, failed *time.Time) bool {
+	const pause = 2*time.Minute + 2*time.Second
+	last := logview.Last(logview.Events(p, logs.KindVolumesNotMounted))
+	return failed != nil && last != nil && !last.Before(*failed) && last.Sub(*failed) <= pause && logview.Picked(p, last)
 }
 
 // passing says whether the kubelet mounts the volume at the next try, as a rule, since it has just been told of the pod, and not yet of its secrets,

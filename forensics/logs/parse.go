@@ -329,6 +329,12 @@ func (p *lineParser) peel(e *entry, s *shape, text string) (string, bool) {
 		return p.logrus(e, s, text)
 	case 'A' <= c && c <= 'W' && s.depth == 0 && len(text) > 15 && text[1] < 'a' && ofCloud.MatchString(text):
 		return p.numbered(e, s, strings.TrimLeft(text[strings.IndexByte(text, ' '):], " "))
+	case 'A' <= c && c <= 'W' && s.depth == 0 && len(text) > 15 && text[3] == ',':
+		if at := ofRancher.FindStringIndex(text); at != nil {
+			s.push(layerSyslog)
+			return text[at[1]:], true
+		}
+		return text, false
 	case 'A' <= c && c <= 'W' && len(text) > 15:
 		return p.dated(e, s, text)
 	case c == 'k' && (strings.HasPrefix(text, "kern ") || strings.HasPrefix(text, "kern: ")):
@@ -342,6 +348,9 @@ func (p *lineParser) peel(e *entry, s *shape, text string) (string, bool) {
 	}
 	return text, false
 }
+
+// ofRancher is what Rancher's pages put before a line: the time of the browser.
+var ofRancher = pattern.New(`^[A-Z][a-z]{2}, [A-Z][a-z]{2} \d{1,2} \d{4} \d{1,2}:\d\d:\d\d [ap]m \| `)
 
 // ofCloud is a severity before the time, as Google's Cloud Logging shows a line.
 var ofCloud = pattern.New(`^(?:DEFAULT|DEBUG|INFO|NOTICE|WARNING|ERROR|CRITICAL|ALERT|EMERGENCY) +\d{4}-\d\d-\d\dT\d`)

@@ -283,6 +283,9 @@ func (t mountTables) stacked(row mountRow) int {
 // toolError is "df: '/mnt': Stale file handle", "ls: cannot access '/mnt/x': Transport endpoint is not connected".
 var toolError = pattern.New(`^(?:[-\w]+: (?:line \d+: )?)?(?:/\S*/)?(df|ls|stat|cp|mv|cat|du|find|rm|cd|test|touch|mkdir|rsync|tar|head|tail|umount|fusermount3?|fuse|mountpoint|findmnt|chown|chmod): (?:[^/'‘"“]*)['‘"“]?(/[^'’"”:]*)['’"”]?: (\S.*)$`)
 
+// nearError is that of a path within the directory that the shell is in.
+var nearError = pattern.New(`^(?:[-\w]+: (?:line \d+: )?)?(?:cd|ls|stat|df|du|cat|rm): (?:cannot [a-z ]+)?['‘"“]?(\w[\w./-]*)['’"”]?: (\w[\w ]+)$`)
+
 // bareError is the same where somebody has left out the name of the tool.
 var bareError = pattern.New(`^cannot (?:access|open|stat|statx|read|remove)[^/'‘"“]*['‘"“](/[^'’"”:]*)['’"”]: (\S.*)$`)
 
@@ -303,6 +306,10 @@ func (r *errorReader) line(s string, _ int) {
 		if m := bareError.FindStringSubmatch(s); m != nil {
 			x.failed(r.name, m[1], m[2])
 		}
+		return
+	}
+	if m := nearError.FindStringSubmatch(strings.TrimSpace(s)); m != nil && i < 0 && len(x.errors) < mostSaved {
+		x.failed(r.name, m[1], m[2])
 		return
 	}
 	if m := pythonError.FindStringSubmatch(s); m != nil && len(x.errors) < mostSaved {

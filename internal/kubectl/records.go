@@ -105,7 +105,7 @@ func (p *page) record(i int) int {
 	if m := withoutPressure.FindStringSubmatch(p.lines[i]); m != nil {
 		p.well = append(p.well, m[1])
 	}
-	if n := max(p.unschedulable(i), p.waiting(i)); n > 0 {
+	if n := max(p.unschedulable(i), p.waiting(i), p.startFailed(i)); n > 0 {
 		return n
 	}
 	if len(p.lines[i]) > maxRow {
@@ -153,6 +153,28 @@ var (
 	waits      = pattern.New(`^(\s+)message: ['"]?((?:failed to|failed|error while creating mount source path) .*)$`)
 	notCreated = pattern.New(`^\s+reason: (?:CreateContainerError|RunContainerError|ContainerCannotRun)\s*$`)
 )
+
+// endedState is the reason of a state in a description of a pod; itsMessage follows it.
+var (
+	endedState = pattern.New(`^\s+Reason:\s+(?:ContainerCannotRun|StartError|CreateContainerError|RunContainerError)\s*$`)
+	itsMessage = pattern.New(`^\s+Message:\s+((?:OCI runtime create failed|failed to|error while creating mount source path) ?.*)$`)
+	itRuns     = pattern.New(`^\s+State:\s+Running\b`)
+)
+
+// startFailed takes why the container of a description of a pod was not started, unless it runs by now.
+func (p *page) startFailed(i int) int {
+	if i == 0 || !endedState.MatchString(p.lines[i-1]) {
+		return 0
+	}
+	m := itsMessage.FindStringSubmatch(p.lines[i])
+	if m == nil || slices.ContainsFunc(p.lines[max(i-2*nearReason, 0):i], itRuns.MatchString) {
+		return 0
+	}
+	e := Event{Type: "Warning", Reason: "Failed", Message: "Error: " + strings.TrimSpace(m[1]), Kind: "Pod", Component: "kubelet", Count: 1}
+	p.events = append(p.events, found{e, i, len(p.sections) - 1, ""})
+	p.lines[i] = ""
+	return 1
+}
 
 // waiting takes why a container of a pod cannot be created or started, which has no time.
 func (p *page) waiting(i int) int {
