@@ -107,10 +107,13 @@ func countedFinding(p *forensics.Pass, counter logs.Event, n int64) forensics.Fi
 	}
 	if exits := logview.Events(p, "kubelet-exited"); len(exits) > 0 {
 		last := exits[len(exits)-1]
-		f.Detail = findings.Sentences(fmt.Sprintf("The last time it ended with status %s.", last.Code), logview.AsOf(p))
+		if last.Code != "" {
+			f.Detail = fmt.Sprintf("The last time it ended with status %s.", last.Code)
+		}
+		f.Detail = findings.Sentences(f.Detail, logview.AsOf(p))
 		if counter.Kind == last.Kind {
-			f.Title = fmt.Sprintf("kubelet cannot finish starting: systemd has logged %s", findings.Plural(int(n), "end"))
-			f.ConfidenceWhy = "systemd logs how it ended; the kubelet's own lines were not read"
+			f.Title = fmt.Sprintf("kubelet cannot finish starting: it has ended %s", findings.Times(n))
+			f.ConfidenceWhy = "what starts the kubelet logs its ends; the kubelet's own lines were not read"
 		} else {
 			f.Refs = append(f.Refs, logview.Refs(last.Quotes...)...)
 		}

@@ -57,7 +57,7 @@ func kubeletRestartingInLogs() []scenario {
 		},
 		{
 			name: "systemd has logged three ends, and counts nothing", base: wellNode, change: both(noKubelet, tells(event("kubelet-exited", 3, "10:10:00", "10:10:50", logs.Subject{Code: "1/FAILURE"}))),
-			want: []string{"warning kubelet 9825"}, says: "systemd has logged 3 ends",
+			want: []string{"warning kubelet 9825"}, says: "it has ended 3 times",
 		},
 		{name: "systemd has started it twice", base: wellNode, change: both(noKubelet, systemdCounts(2)), outcome: unjudged},
 		{

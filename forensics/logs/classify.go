@@ -160,6 +160,8 @@ func (b *rulebook) find(e *entry, o *occurrence) (known, bool) {
 			return known{}, false
 		}
 		return firstFit(b.byWord[ofSystemBus], e, o)
+	case e.Origin == ofTalosInit:
+		return firstFit(b.byWord[firstWord(e.Message)], e, o)
 	case e.Origin == ofApplication:
 		return firstFit(b.apps, e, o)
 	case !speaks(e.Origin):
@@ -196,7 +198,7 @@ func (b *rulebook) findEvent(e *entry, o *occurrence) (known, bool) {
 		if o.PodName == "" && o.PodUID == "" {
 			o.PodName, o.PodUID = formattedPod(e.Message)
 		}
-		o.Reason, o.Code = bothEnds(e.Message), code(e.Message)
+		o.Reason, o.Code = bothEnds(e.Message, 80), code(e.Message)
 		if r.fill == nil || r.fill(e, o) {
 			return r, true
 		}

@@ -40,8 +40,8 @@ func fillShared(e *entry, o *occurrence, r *rule) {
 }
 
 // bothEnds shortens the message of an event in the middle: what was done stands at its beginning, and the innermost error at its end.
-func bothEnds(s string) string {
-	const head = 80
+// So much is left of its beginning.
+func bothEnds(s string, head int) string {
 	tail := len(s) - (maxReason - head - len(" … "))
 	if len(s) <= maxReason {
 		return s

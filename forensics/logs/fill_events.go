@@ -68,7 +68,7 @@ func cause(e *entry, o *occurrence) string {
 	if !ok {
 		inner = e.Message
 	}
-	o.Reason, o.Code = cut(inner, maxReason), code(inner)
+	o.Reason, o.Code = bothEnds(inner, 140), code(inner)
 	return inner
 }
 

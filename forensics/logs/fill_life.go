@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -122,7 +123,7 @@ func goSignal(e *entry, o *occurrence) bool {
 // unitExited reads `kubelet.service: Main process exited, code=killed, status=9/KILL`.
 func unitExited(e *entry, o *occurrence) bool {
 	o.Reason = cut(e.Message, maxReason)
-	o.Code = cut(word(e.Message, "status=", " ,"), maxName)
+	o.Code = cut(cmp.Or(word(e.Message, "status=", " ,"), word(e.Message, ": exit code ", " (")), maxName)
 	return true
 }
 

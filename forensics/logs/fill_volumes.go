@@ -199,7 +199,7 @@ var failureKinds = map[string]Kind{
 // volumeError sets the kind by the cause of a failed operation.
 func volumeError(operation, text string, o *occurrence) {
 	inner := innerError(text)
-	o.Reason, o.Code = cut(bothEnds(shortUmount(inner)), maxReason), osCode(inner)
+	o.Reason, o.Code = cut(bothEnds(shortUmount(inner), 80), maxReason), osCode(inner)
 	if o.Path = unmountPath(inner); o.Path == "" {
 		o.Path = pathIn(inner)
 	}

@@ -81,8 +81,10 @@ var lifeMessages = []message{
 		rules: []rule{
 			{start: "kubelet.service: ", has: "ain process exited", fill: unitExited},
 			{has: ".service: Main process exited", fill: otherUnitExited},
-			{start: "kubelet.service: Start request repeated too quickly", fill: unitExited}, // then systemd does not start it again
-			{has: ".service: main process exited", fill: otherUnitExited},                    // systemd before 230
+			{start: "kubelet.service: Start request repeated too quickly", fill: unitExited},                                    // then systemd does not start it again
+			{has: ".service: main process exited", fill: otherUnitExited},                                                       // systemd before 230
+			{start: "service[kubelet](Waiting): Error running Containerd(kubelet), going to restart forever", fill: unitExited}, // Talos
+			{start: "[Waiting]: Error running Containerd(kubelet), going to restart forever", fill: unitExited},                 // talosctl service
 		},
 	},
 	{

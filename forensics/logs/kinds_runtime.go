@@ -95,6 +95,7 @@ var runtimeMessages = []message{
 			{start: "Error: failed to create containerd task: ", has: "OCI runtime create failed", fill: eventOfContainer},
 			{start: "Error: container create failed: ", fill: eventOfContainer}, // CRI-O
 			{start: "Error response from daemon: error while creating mount source path ", fill: eventOfContainer},
+			{start: "Error response from daemon: mkdir /", has: ": file exists", fill: eventOfContainer}, // of a dead mount, too
 			{start: "Error: failed to get sandbox container task: ", fill: wholeMessage},
 			{start: "creating container", has: ": rpc error: code = ", fill: eventOfContainer}, // crictl
 			{start: "CreateContainer within sandbox ", has: " failed", fill: criCall},
@@ -255,9 +256,10 @@ var runtimeMessages = []message{
 			{has: "failed (add)", fill: wholeMessage},
 			{has: "ailed to setup network for sandbox", fill: wholeMessage},
 			{start: "failed to allocate for range ", has: "no IP addresses available", fill: wholeMessage}, // of host-local
-			{start: "add cmd: failed to assign an IP address", fill: wholeMessage},                         // of aws-cni
-			{start: "flannel exited: ", fill: wholeMessage},                                                // within k3s
-			{start: "Error adding ", has: " to network ", fill: cniPod},                                    // the kubelet with dockershim
+			{start: "Failed CNI request: ", has: "failed to assign an IP address", fill: wholeMessage},
+			{start: "add cmd: failed to assign an IP address", fill: wholeMessage}, // of aws-cni
+			{start: "flannel exited: ", fill: wholeMessage},                        // within k3s
+			{start: "Error adding ", has: " to network ", fill: cniPod},            // the kubelet with dockershim
 			{start: "Error adding network: ", fill: wholeMessage},
 			{start: "error adding pod ", has: " to CNI network ", fill: cniPod}, // CRI-O
 		},

@@ -89,6 +89,7 @@ var volumeMessages = []message{
 			{start: "Output: mount: ", has: "wrong fs type, bad option", fill: quotedOfMount},
 			{start: "MapVolume.SetUpDevice failed for volume ", fill: quotedOfVolume},
 			{start: "MapVolume.MapPodDevice failed for volume ", fill: quotedOfVolume},
+			{start: "Attach failed for volume ", fill: quotedAs("AttachVolume.Attach")},
 			{start: "Volume not attached according to node status for volume ", fill: quotedAs("AttachVolume.Attach")},
 			{start: "Volume is not yet attached according to node status for volume ", fill: quotedAs("AttachVolume.Attach")},
 			{start: "mount.nfs: ", prose: true, fill: quotedOfNFS},

@@ -188,7 +188,7 @@ func (p *lineParser) name(e *entry, s *shape) {
 	if p.origin != "" && (e.Origin == "" || e.Origin == "kernel" && s.layers[0] != layerJournal) {
 		e.Origin = p.origin
 	}
-	if contained := s.has(layerCRI) || s.has(layerDocker); contained && (e.Origin == "kernel" || ofDiskPaths(e.Origin) || e.Origin == "" && !s.has(layerKlog) && !s.has(layerKlogJSON) && !s.has(layerLogfmt) && !isRuntime(e.Message)) {
+	if contained := s.has(layerCRI) || s.has(layerDocker); contained && (e.Origin == "kernel" || e.Origin == ofTalosInit || ofDiskPaths(e.Origin) || e.Origin == "" && !s.has(layerKlog) && !s.has(layerKlogJSON) && !s.has(layerLogfmt) && !isRuntime(e.Message)) {
 		e.Origin = fromContainer
 	}
 	switch {

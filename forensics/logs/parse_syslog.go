@@ -298,7 +298,19 @@ func (p *lineParser) talos(e *entry, s *shape, text string) (string, bool) {
 	if e.Origin = "kernel"; m[2] != "kern" { // a service of the system writes into the same log
 		e.Origin = ofApplication
 	}
-	return text[len(m[0]):], true
+	return ofInit(e, text[len(m[0]):]), true
+}
+
+// ofTalosInit is the first process of Talos, which starts the kubelet, and writes into the kernel's log.
+const ofTalosInit = "talos"
+
+// ofInit takes the name of Talos' first process off its message.
+func ofInit(e *entry, text string) string {
+	if rest, ok := strings.CutPrefix(text, "[talos] service["); ok {
+		e.Origin = ofTalosInit
+		return "service[" + rest
+	}
+	return text
 }
 
 // withoutPriority says whether what follows a time is "HOST APP PROCID - STRUCTURED-DATA", as in files of RFC 5424.
@@ -349,7 +361,7 @@ func (p *lineParser) dmesg(e *entry, s *shape, text string) (string, bool) {
 			e.Uptime = since
 		}
 		s.push(layerDmesg)
-		return rest, true
+		return ofInit(e, rest), true
 	}
 	if of := humanTime.FindString(text); of != "" {
 		s.push(layerDmesg)

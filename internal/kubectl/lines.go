@@ -352,7 +352,11 @@ func (p *page) times(a, b string) (first, last time.Time) {
 
 // when is the time of an age, or of a time.
 func (p *page) when(s string) time.Time {
-	if s == "" || s[0] == '<' {
+	switch {
+	case s == "<invalid>": // a moment ahead, since two clocks differ
+		p.aged = true
+		return p.now
+	case s == "" || s[0] == '<':
 		return time.Time{}
 	}
 	for _, layout := range []string{time.RFC3339, "2006-01-02 15:04:05 -0700 MST", "2006-01-02 15:04:05Z"} {

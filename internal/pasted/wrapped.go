@@ -83,7 +83,7 @@ func joinRetry(lines []string) (changed bool) {
 
 var (
 	eventTitle = pattern.New(`^ *Type +Reason +Age +From +M`)
-	eventRow   = pattern.New(`^ *(?:Type +Reason +Age +From +M|---- +------ |(?:[\da-z-]+ {2,})?(?:\d+[smhd]\S*|<unknown>) {2,}(?:Normal|Warning) {2,}[A-Z][A-Za-z]+ +\S+/|(?:Normal|Warning) {2,}[A-Z][A-Za-z]+ +\d)`)
+	eventRow   = pattern.New(`^ *(?:Type +Reason +Age +From +M|---- +------ |(?:[\da-z-]+ {2,})?(?:\d+[smhd]\S*|<unknown>|<invalid>) {2,}(?:Normal|Warning) {2,}[A-Z][A-Za-z]+ +\S+/|(?:Normal|Warning) {2,}[A-Z][A-Za-z]+ +(?:\d|<))`)
 )
 
 // tableWidth is where a terminal has wrapped the events of kubectl describe: within their title, which is short. 0 is nowhere.
