@@ -57,4 +57,19 @@ func TestAllNodesLeaveADeadDirectoryAlone(t *testing.T) {
 	if calls, err := os.ReadFile(filepath.Join(dir, "calls")); err == nil {
 		t.Errorf("nodes were examined for nothing: %s", calls)
 	}
+	// Once the mount is gone, the writing process must end, and not write where the mount was.
+	_, rest, _ := strings.Cut(o.stderr, "(pid ")
+	pid, _, _ := strings.Cut(rest, ")")
+	if err := unix.Unmount(server.MountPoint(), unix.MNT_DETACH); err != nil {
+		t.Fatal(err)
+	}
+	server.Abort()
+	for start := time.Now(); time.Since(start) < 10*time.Second; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat("/proc/" + pid); err != nil {
+			break
+		}
+	}
+	if left, err := os.ReadDir(server.MountPoint()); len(left) > 0 || err != nil {
+		t.Errorf("below the mount there is %v, %v", left, err)
+	}
 }

@@ -19,6 +19,7 @@ type child struct {
 }
 
 func startChild(string) (*child, error) { return nil, errors.ErrUnsupported }
+func (c *child) kill()                  {}
 func (c *child) close()                 {}
 func (c *child) fate(err error) error   { return err }
 func shortage() string                  { return "" }

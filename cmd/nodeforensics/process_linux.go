@@ -109,6 +109,9 @@ func childEnvironment() []string {
 	}
 }
 
+// kill ends a child that waits for a dead mount once that lets it go, so that it does nothing after its parent has said that it failed.
+func (c *child) kill() { _ = c.process.Kill() }
+
 func (c *child) close() { closeAll(c.in, c.out, c.stderr) }
 
 func closeAll(files ...*os.File) {

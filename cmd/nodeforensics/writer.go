@@ -111,7 +111,7 @@ var errNoReceipt = errors.New("the writing process failed")
 const interruptedPatience = 2 * time.Second
 
 // writeFiles has a child of its own write the files: the directory may be on a dead mount, and then the child stays
-// there while we go on. When the process table is full a child cannot be had, or cannot live; then we write ourselves.
+// there while we go on, and ends when the mount lets it. When the process table is full a child cannot be had, or cannot live; then we write ourselves.
 func (a *app) writeFiles(interrupted <-chan struct{}, p parcel, files []rendering, deadline time.Time) ([]string, error) {
 	if !supported {
 		return unpackHere(p, files)
@@ -138,6 +138,9 @@ func (a *app) writeFiles(interrupted <-chan struct{}, p parcel, files []renderin
 		case <-interrupted:
 			interrupted, limit = nil, time.After(interruptedPatience)
 		case <-limit:
+			if err == nil {
+				c.kill()
+			}
 			return nil, fmt.Errorf("timed out: the directory may be on a dead mount; the writing process (pid %d) is left behind", who)
 		}
 	}
