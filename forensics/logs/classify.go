@@ -287,7 +287,7 @@ func (r *rule) begins(message string) bool {
 	if before, _, ok := strings.Cut(message, r.has); ok && len(before) < 24 && !strings.ContainsAny(before, quoting) && (strings.HasSuffix(before, ": ") || !strings.Contains(before, " ")) && len(r.has)+len(r.err) >= minBare {
 		return true // behind the name of a device or a service
 	}
-	if before, ok := strings.CutSuffix(message, r.has); ok && r.has != "" && pathError.MatchString(before) {
+	if before, ok := strings.CutSuffix(strings.TrimRight(message, quoting), r.has); ok && r.has != "" && pathError.MatchString(before) {
 		return true
 	}
 	if r.kernel {

@@ -3,6 +3,8 @@ package logs
 import (
 	"slices"
 	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // trouble takes the message as the cause, with the path in it. Information and echoes as events are no trouble.
@@ -11,12 +13,18 @@ func trouble(e *entry, o *occurrence) bool {
 		return false
 	}
 	text := errorOf(e)
+	if field := fieldOfJSON.FindString(text); e.Bare && field != "" {
+		text = text[len(field):]
+	}
 	o.Reason, o.Code = cut(text, maxReason), osCode(text)
 	if o.Path == "" {
 		o.Path = pathIn(text)
 	}
 	return true
 }
+
+// fieldOfJSON is what stands before an error that somebody has cut out of a record.
+var fieldOfJSON = pattern.New(`^"?\w+": ?"`)
 
 // statsWords are what /stats/summary of the kubelet cannot get (pkg/kubelet/server/stats/summary.go, 1.9 to 1.36).
 var statsWords = []string{"failed to get root cgroup stats", "failed to get rootFs stats", "failed to get rootFs info", "failed to get imageFs stats", "failed to list pod stats", "failed to get node info", "failed to get summary stats"}

@@ -226,7 +226,7 @@ func volumeError(operation, text string, o *occurrence) {
 		o.Kind = KindDeviceInUse
 	case grpc != "" && attaches:
 		o.Code = grpc
-	case grpc == "Aborted":
+	case grpc == "Aborted" && !notYet(inner):
 		o.Kind, o.Code = KindCSIAborted, grpc
 	case grpc == "DeadlineExceeded":
 		o.Kind, o.Code = KindCSIDeadline, grpc
@@ -237,6 +237,11 @@ func volumeError(operation, text string, o *occurrence) {
 	case grpc != "":
 		o.Kind, o.Code = KindCSIFailed, grpc
 	}
+}
+
+// notYet says whether a driver says by Aborted that a volume is not available yet, and not that an earlier call goes on.
+func notYet(text string) bool {
+	return strings.Contains(text, "not yet ") || strings.Contains(text, "not ready")
 }
 
 // unmountWord stands in the error of an unmount, in any language. What else answers EBUSY is the removal of a directory that is mounted in
@@ -409,7 +414,9 @@ func csiCall(e *entry, o *occurrence) bool {
 	text = "rpc error: code = " + text
 	switch grpc := grpcCode(text); grpc {
 	case "Aborted":
-		o.Kind, o.Code = KindCSIAborted, grpc
+		if o.Code = grpc; !notYet(text) {
+			o.Kind = KindCSIAborted
+		}
 	case "DeadlineExceeded":
 		o.Kind, o.Code = KindCSIDeadline, grpc
 	case "Internal", "Unknown", "Unavailable", "ResourceExhausted", "FailedPrecondition", "PermissionDenied", "Unauthenticated":

@@ -80,6 +80,7 @@ var limitMessages = []message{
 			{has: "please drain node and remove policy state file", fill: trouble},
 			{has: "] the expected machine state is different from the real one", fill: trouble},
 			{start: "Continue after failing to read checkpoint file", fill: trouble},
+			{start: "Please drain this node and delete the CPU manager checkpoint file", fill: trouble}, // the second line, up to 1.19
 		},
 	},
 	{

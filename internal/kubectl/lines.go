@@ -187,9 +187,11 @@ var (
 	oldListedRow = pattern.New(`^\s*(?:([a-z0-9][a-z0-9.-]*)\s+)?(` + span + `)\s+(` + span + `)\s+(\d+)\s+([\w.:-]+)\s+([A-Z]\w+)\s+` + part + `(Normal|Warning)\s+([A-Z]\w+)\s+` + from + `\s+(.*)$`)
 	// tag is one of HTML at the beginning or the end of a line.
 	// cutRow is one of an old table of which somebody has copied the last columns: From Type Reason Message.
-	cutRow    = pattern.New(`^([a-z][\w.-]*,? [\w.-]+)\t+(Normal|Warning)\t+([A-Z]\w+)\t+(\S.*)$`)
-	tag       = pattern.New(`^(?:<\w+>\s*)+|(?:\s*</\w+>)+$`)
-	eventName = pattern.New(`\.[0-9a-f]{8,}$`)
+	cutRow = pattern.New(`^([a-z][\w.-]*,? [\w.-]+)\t+(Normal|Warning)\t+([A-Z]\w+)\t+(\S.*)$`)
+	tag    = pattern.New(`^(?:<\w+>\s*)+|(?:\s*</\w+>)+$`)
+	// introduced is what somebody has put before the first row.
+	introduced = pattern.New(`^[^"':：]{1,40}[:：]\s*$`)
+	eventName  = pattern.New(`\.[0-9a-f]{8,}$`)
 )
 
 // event takes the event at a line, and returns how many lines it has; 0 is none.
@@ -262,6 +264,9 @@ func (p *page) row(line string) (Event, bool) {
 		return Event{}, false
 	}
 	line = tag.ReplaceAllString(strings.Trim(line, " \t\r*`|"), "")
+	if i := strings.Index(line, "Warning  "); i > 0 && introduced.MatchString(line[:i]) {
+		line = line[i:]
+	}
 	if m := describedRow.FindStringSubmatch(line); m != nil {
 		e := Event{Type: m[1], Reason: m[2], Message: m[7], Count: number(m[4])}
 		if whole := m[6] + " " + m[7]; m[6][0] >= 'A' && m[6][0] <= 'Z' && strings.Contains(line, whole) {

@@ -26,7 +26,7 @@ var (
 	// evicted is the reason beside it.
 	evicted = pattern.New(`^\s*[Rr]eason:\s+Evicted\s*$`)
 	// noNodeFor is the message of the condition PodScheduled, in YAML or alone.
-	noNodeFor = pattern.New(`^\s*(?:- )?(?:message:\s+)?['"]?(\d+/\d+ nodes are available: .*)$`)
+	noNodeFor = pattern.New(`^\s*(?:- )?(?:"?[a-z_]{3,12}"?:\s+)?['"]?(\d+/\d+ nodes are available: .*)$`)
 	// withoutPressure is a condition of a node that is well.
 	withoutPressure = pattern.New(`^\s*(Disk|Memory|PID)Pressure\s+False\s`)
 )
