@@ -66,7 +66,7 @@ information until a pod waits for it or the node is NotReady. A runtime that doe
 				starts := k.kind == "network-not-ready" && !networkMissed(p)
 				i.Minor = i.Minor || starts
 				f := i.Finding(p, k.now, k.then)
-				f.Lone = f.Lone && (!starts || logview.Brief(p))
+				f.Lone = f.Lone && (!starts || logview.Brief(p) || logview.Sole(p, i.Events))
 				if n := len(f.Pods); n > 0 {
 					f.Detail = findings.Sentences(f.Detail, findings.Are(n, "pod")+" affected.")
 				}

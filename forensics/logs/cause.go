@@ -198,7 +198,7 @@ func (e Event) Cause() Cause {
 		return e.orphanCause(says)
 	}
 	switch {
-	case e.Code == "ENOTCONN", says("ransport endpoint is not connected"),
+	case e.Code == "ENOTCONN", e.Code == "EHOSTDOWN" && e.Kind == kindMountDead, says("ransport endpoint is not connected"),
 		says(": host is down") && !says(": connect: host is down"): // as Go writes EHOSTDOWN of a file; mount.cifs writes another one when it cannot mount
 		return causeDisconnected
 	case e.Code == "ESTALE", says("tale file handle", "tale NFS file handle"):

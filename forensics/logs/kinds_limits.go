@@ -166,6 +166,7 @@ var limitMessages = []message{
 			{start: "OSError: [Errno 116] Stale file handle: '/", fill: pathOfPython},
 			{app: true, has: ": transport endpoint is not connected", fill: pathOfGo},
 			{app: true, has: ": stale NFS file handle", fill: pathOfGo},
+			{has: ": host is down", fill: pathOfGo},
 			{has: "ransport endpoint is not connected", fill: trouble},
 			{has: "tale NFS file handle", fill: trouble},
 			{has: "tale file handle", fill: trouble},

@@ -41,8 +41,12 @@ var operationEnds = map[Kind]string{
 	KindDeviceUnmounted: opUnmountDevice, KindVolumeDetached: "",
 }
 
-// operationFails says whether a line is the end of an operation that failed. Of an event, people often quote the message alone.
+// operationFails says whether a line is the end of an operation that failed. Of an event, people often quote the message alone; of a step that
+// succeeded, too.
 func operationFails(o *occurrence) bool {
+	if o.Kind == kindAttachWaiting || o.Kind == kindAttachWaited || o.Kind == kindDeviceMounted {
+		return false
+	}
 	return ofEvent(o) && operationOf(o.Entry.Message) != "" || strings.HasPrefix(o.Entry.Message, multiAttach) || strings.HasPrefix(o.Entry.Message, "Operation for ") || strings.HasPrefix(o.Entry.Message, "operation {")
 }
 

@@ -255,6 +255,9 @@ func (p *lineParser) isContinuation(text string, e *entry, s *shape) bool {
 	if text == "" || s.head || e.Origin == "kernel" || isKlogHead(text) || isPrompt(text) {
 		return false
 	}
+	if strings.HasPrefix(text, "Error: failed to ") || strings.HasPrefix(text, "kubelet: Exit with error: ") { // with which the program ends
+		return false
+	}
 	for _, word := range beginnings {
 		if strings.HasPrefix(text, word) {
 			return false

@@ -3,6 +3,7 @@ package logs
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
@@ -90,12 +91,27 @@ func quotedMessages(e *entry) (list []string) {
 		if end < minQuotedMessage {
 			continue
 		}
-		if before := lastSentence(text[:at]); says.MatchString(before) && !past.MatchString(before) && !overBehind.MatchString(inner[end+1:]) {
+		if leadsTo(text[:at]) && !overBehind.MatchString(inner[end+1:]) {
 			list = append(list, inner[:end])
 		}
 		at += end + 1
 	}
+	for _, start := range unmistakable {
+		if before, behind, ok := strings.Cut(text, start); ok && leadsTo(before) && !strings.ContainsAny(before, quoting) && !aboutWords.MatchString(text) {
+			list = append(list, start+behind)
+		}
+	}
 	return list
+}
+
+// unmistakable are the beginnings of messages that stand in sentences without quotes, too, and mean nothing else there.
+var unmistakable = []string{`MountVolume.SetUp failed for volume "`, `MountVolume.MountDevice failed for volume "`, `AttachVolume.Attach failed for volume "`}
+
+// leadsTo says whether the beginning of a sentence goes on with what a program says now. Languages of East Asia put no blank there.
+func leadsTo(before string) bool {
+	before = lastSentence(before)
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(before, " :"))
+	return (says.MatchString(before) || last >= '\u2e80' && last != utf8.RuneError) && !past.MatchString(before)
 }
 
 // closingMark is where the last mark is that a blank, punctuation or nothing follows; -1 if there is none.
