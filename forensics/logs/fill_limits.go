@@ -73,12 +73,9 @@ func pathOfPython(e *entry, o *occurrence) bool {
 // pathOfGo wants the path of a call that failed, as programs in Go print it: "open /data/x: stale NFS file handle". It is one in a container.
 func pathOfGo(e *entry, o *occurrence) bool {
 	text := errorOf(e)
-	before := text
-	for _, answer := range []string{": transport endpoint is not connected", ": stale NFS file handle", ": host is down"} {
-		before, _, _ = strings.Cut(before, answer)
-	}
+	before := text[:max(strings.LastIndex(text, ": "), 0)]
 	at := strings.LastIndex(before, " /")
-	return before != text && at > 0 && !strings.Contains(before[at:], ":") && trouble(e, o)
+	return at > 0 && !strings.Contains(before[at:], ":") && trouble(e, o)
 }
 
 // openFiles passes over what applications print, which have limits of their own.

@@ -14,6 +14,8 @@ import (
 func TestNobodyElseIsTakenForTheKubeletOrTheKernel(t *testing.T) {
 	const orphan = `E1121 11:00:00.000000    2588 kubelet_volumes.go:263] "There were many similar errors. Turn up verbosity to see them." err="orphaned pod \"5c948341-c030-4996-b888-f032577d97b0\" found, but volume paths are still present on disk" numErrs=3`
 	const killed = `Memory cgroup out of memory: Killed process 77 (kubelet) total-vm:1kB, anon-rss:1kB, file-rss:1kB, shmem-rss:1kB, UID:0 pgtables:1kB oom_score_adj:0`
+	const probe = `I1121 11:00:00.000000    2588 prober.go:107] "Probe failed" probeType="Liveness" pod="shop/web-0" podUID="5c948341-c030-4996-b888-f032577d97b0" containerName="web" probeResult="failure"`
+	syslog := func(line string) string { return "Nov 21 11:00:00 n kubelet[2588]: " + line + "\n" }
 	stamp := strconv.FormatInt(noon.UnixMicro(), 10)
 	record := func(message string, fields ...string) string {
 		m := map[string]string{"__REALTIME_TIMESTAMP": stamp, "MESSAGE": message}
@@ -53,6 +55,9 @@ func TestNobodyElseIsTakenForTheKubeletOrTheKernel(t *testing.T) {
 		{"a kubelet that runs in a container", "", container(orphan), true},
 		{"the kernel's ring", "", "[  100.0] " + killed, true},
 		{"a line of the syslog's kernel amid the kubelet's own", "kubelet", "Nov 21 11:00:00 n kernel: [  100.0] " + killed, false},
+		{"the end of a kubelet", "kubelet", syslog(probe) + syslog("Error: failed to run Kubelet: it broke"), true},
+		{"a probe that prints the end of a kubelet", "kubelet", syslog(probe+" output=<") + syslog("\tError: failed to run Kubelet: it broke") + syslog(" >"), false},
+		{"the same with blanks", "kubelet", syslog(probe+" output=<") + syslog("        Error: failed to run Kubelet: it broke") + syslog(" >"), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			source := Source{Path: "log", Origin: c.origin, Open: func(context.Context) (io.ReadCloser, error) {

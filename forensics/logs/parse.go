@@ -255,7 +255,7 @@ func (p *lineParser) isContinuation(text string, e *entry, s *shape) bool {
 	if text == "" || s.head || e.Origin == "kernel" || isKlogHead(text) || isPrompt(text) {
 		return false
 	}
-	if strings.HasPrefix(text, "Error: failed to ") || strings.HasPrefix(text, "kubelet: Exit with error: ") { // with which the program ends
+	if strings.HasPrefix(text, "Error: failed to run Kubelet: ") || strings.HasPrefix(text, "kubelet: Exit with error: failed to run Kubelet: ") { // with which it ends
 		return false
 	}
 	for _, word := range beginnings {

@@ -218,7 +218,7 @@ func (p *lineParser) kernelClock(e *entry, message string) string {
 // numbered reads what begins with a digit: a container's log, a time of RFC 3339 or of journalctl -o short-unix, or a
 // record of /dev/kmsg.
 func (p *lineParser) numbered(e *entry, s *shape, text string) (string, bool) {
-	if i := strings.Index(text, " (durationBeforeRetry "); 0 < i && i < 80 && s.depth == 0 {
+	if i := strings.IndexByte(text, '('); 0 < i && i < 80 && s.depth == 0 && strings.HasPrefix(text[i:], "(durationBeforeRetry ") {
 		return "Operation for … failed. " + retryText + text, true // somebody has cut off the beginning
 	}
 	if t, end, zoned := p.rfc3339(text); end > 0 && end < len(text) && (text[end] == ' ' || text[end] == '\t') { // the TAB of a table of Loki
