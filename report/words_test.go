@@ -157,7 +157,7 @@ func TestAdviceFitsTheTrouble(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if !strings.Contains(schema, `"no-restart"`) {
+	if !strings.Contains(string(JSONSchema()), `"no-restart"`) {
 		t.Error("no action is called no-restart any more")
 	}
 }

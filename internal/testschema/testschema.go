@@ -4,6 +4,7 @@ package testschema
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"go/ast"
 	"go/parser"
@@ -31,23 +32,46 @@ const (
 // ID is the identifier of the schema that is a file of this module.
 func ID(file string) string { return idPrefix + file }
 
-// Check fails if the schema of a type is not what schema.json has in the directory of the test, and writes that with -update. File is its path
-// in the module, name the value of the first field.
+// Check fails if the schema of a type is not what schema.json has in the directory of the test, or not the current one, which the program
+// has. With -update it writes that file and, where there is one, the compressed schema.json.gz. File is its path in the module, name the value
+// of the first field.
 func Check(t *testing.T, root reflect.Type, file, title, name, current string) {
 	t.Helper()
 	top := strings.Repeat("../", strings.Count(file, "/"))
 	got := schemaOf(t, root, top, ID(file), title, name)
 	if golden.Update() {
-		if err := os.WriteFile("schema.json", got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, "schema.json", got)
 		return
 	}
-	if string(got) != current {
+	if text, err := os.ReadFile("schema.json"); err != nil || string(got) != current || !bytes.Equal(text, got) {
 		t.Errorf("the JSON changed its shape, and %s is stale: go generate ./%s, and read the difference", file, path.Dir(file))
 	}
 	if again := schemaOf(t, root, top, ID(file), title, name); !bytes.Equal(got, again) {
 		t.Error("the schema is not the same every time")
+	}
+}
+
+func write(t *testing.T, name string, schema []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, schema, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(name + ".gz"); err != nil {
+		return
+	}
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(schema); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name+".gz", packed.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
