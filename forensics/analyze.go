@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/hearsay"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -74,7 +75,9 @@ func raiseLone(list []Finding) {
 	}
 	for i := range list {
 		if f := &list[i]; f.Lone {
-			f.Severity, f.Confidence, f.ConfidenceWhy = Warning, Possible, "only a few lines were given, which do not show whether it is repeated"
+			if f.Severity, f.Confidence = Warning, Possible; f.ConfidenceWhy != hearsay.Says {
+				f.ConfidenceWhy = "only a few lines were given, which do not show whether it is repeated"
+			}
 		}
 	}
 }

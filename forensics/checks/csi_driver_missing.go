@@ -101,7 +101,7 @@ func driverMissingFinding(p *forensics.Pass, driver string, list []logs.Event) f
 	}
 	f.Pods = findings.Union(nil, pods)
 	f.Title += waitForVolumes(f.Pods)
-	for _, e := range logview.Events(p, logs.KindCSIRegistrationFailed, "csi-registration-refused") {
+	for _, e := range logview.Events(p, "csi-registration-failed", "csi-registration-refused") {
 		if e.NamesDriver(driver) {
 			f.Refs = append(f.Refs, logview.EventRefs(e)...)
 			f.Detail = findings.Sentences(f.Detail, "Its registration failed: "+e.Reason+".")

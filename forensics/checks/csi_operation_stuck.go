@@ -208,7 +208,9 @@ func asksAgain(p *forensics.Pass, e logs.Event) bool {
 const csiTimeoutSeconds = 120
 
 // ofDriver says whether a message is from the driver's own log: the kubelet's names the volume and the driver, and its event the pod.
-func ofDriver(e logs.Event) bool { return e.Driver == "" && e.UniqueName == "" && e.PodName == "" }
+func ofDriver(e logs.Event) bool {
+	return e.Driver == "" && e.UniqueName == "" && e.PodName == "" && !ofOperation(e)
+}
 
 func (t csiTrouble) finding(p *forensics.Pass) forensics.Finding {
 	f := forensics.Finding{

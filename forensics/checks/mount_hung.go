@@ -10,6 +10,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/hearsay"
 	"github.com/nodeforensics/nodeforensics/internal/shellword"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -85,9 +86,23 @@ func hungFinding(p *forensics.Pass, s fsview.Superblock) forensics.Finding {
 	if s.Health.Seconds == 0 {
 		f.Title, f.Confidence = s.Label()+" does not respond: "+s.Health.Call+" has not returned", forensics.Likely
 		f.ConfidenceWhy = "strace printed the call without its end, and not for how long; whether it has ended since is not known"
+		if s.Health.Error == hearsay.Says {
+			return hearsayFinding(p, s, f)
+		}
 	}
 	f.Remedies = hungRemedies(p, s)
 	return fsview.WithKernel(p, s.Mount(), f)
+}
+
+// hearsayFinding is about a file system of which only a sentence says that a command on it does not return.
+func hearsayFinding(p *forensics.Pass, s fsview.Superblock, f forensics.Finding) forensics.Finding {
+	f.Severity, f.Lone, f.Confidence, f.ConfidenceWhy = forensics.Info, true, forensics.Possible, hearsay.Says
+	f.Title = s.Label() + " may not respond: " + s.Health.Call + " has not returned"
+	if s.Mount().MountPoint == hearsay.Unnamed {
+		f.Title, f.Detail = "A file system may not respond: "+s.Health.Call+" has not returned", "Which one it is, the text does not say. Any access to it blocks in the kernel."
+	}
+	f.Remedies = []forensics.Remedy{remedy.EvidenceFirst(p)}
+	return f
 }
 
 // hungRemedies are the steps for a file system that does not answer, in the order that works: the server first, then

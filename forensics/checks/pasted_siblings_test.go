@@ -83,6 +83,19 @@ func TestSiblingsOfPasted(t *testing.T) {
 			age + "   Warning   Evicted   pod/" + pod + "   The node was low on resource: ephemeral-storage.\n"
 	}
 	for name, tt := range map[string]struct{ text, want string }{
+		"a sentence in which a message stands without quotes": {"Hi all, we moved to 1.27. Our pods stay in ContainerCreating and describe tells me unable to pull sandbox image registry.local/pause:3.9, where do I set that?\n\nThanks,\nJo\n", "sandbox-create-failing"},
+		"such a sentence beside a message that is known":      {"Our pods stay in ContainerCreating and describe tells me unable to pull sandbox image registry.local/pause:3.9\n" + notReady, "node-not-ready"},
+		"such a sentence of a document":                       {"# Runbook\nIf describe tells you unable to pull sandbox image registry.local/pause:3.9, look for the mirror.\n\nThanks,\nJo\n", ""},
+		"such a sentence about the past":                      {"Hi all, before 1.27 describe told me unable to pull sandbox image registry.local/pause:3.9\n\nThanks,\nJo\n", ""},
+		"a message that is wrapped within a word":             {"no pod with this volume starts:\n\n```\nMountVolume.MountDevice fail\ned for volume \"pvc-7a\" : stat /var/lib/kubelet/plugins/kubernetes.io/cs\ni/pv/pvc-7a/globalmount: host is down\n```\n\nIt is 1.19.\n", "mount-disconnected"},
+		"a runtime of which a sentence tells":                 {"worker-3 is NotReady. I logged in, docker ps just hangs. Any idea?\n", "runtime-unresponsive"},
+		"a file system of which a sentence tells":             {"On worker-3 `df -h` never returns, what can I do?\n", "mount-hung"},
+		"such a sentence where the kernel tells more":         {"On worker-3 `df -h` never returns.\n" + lostNFS, "kernel-server-unresponsive"},
+		"a command that is said to return":                    {"On worker-3 `df -h` does not hang, and docker ps works.\n", ""},
+		"a container of which a sentence tells":               {"One container is up since May, docker stop -t 1 never comes back.\n", "container-stop-failing"},
+		"a pod of which a sentence tells":                     {"One pod is stuck in Terminating since May.\n", "pod-terminating-stuck"},
+		"what a controller logs":                              {strings.Repeat(`I1120 10:00:00.000000       1 event.go:294] "Event occurred" object="shop/db-0" kind="Pod" type="Warning" reason="FailedAttachVolume" message="Multi-Attach error for volume \"pvc-1\" Volume is already used by pod(s) db-0"`+"\n", 3), "volume-attach-failing"},
+		"what another program logs that it reports":           {strings.Repeat(`I1120 10:00:00.000000      17 event.go:294] "Event occurred" object="shop/db-0" kind="Pod" type="Warning" reason="FailedAttachVolume" message="Multi-Attach error for volume \"pvc-1\" Volume is already used by pod(s) db-0"`+"\n", 3), ""},
 		"the panic of an application":                         {"$ kubectl logs api-0 --previous\n" + ofShop, ""},
 		"the panic of an application, of which more is there": {started + ofShop, ""},
 		"the panic of a kubelet, and what kubectl says of it": {"$ kubectl get nodes\n" + started + ofKubelet, "kubelet-restarting"},

@@ -18,6 +18,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
 	"github.com/nodeforensics/nodeforensics/internal/cri"
+	"github.com/nodeforensics/nodeforensics/internal/hearsay"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
@@ -286,6 +287,10 @@ func silenceFinding(p *forensics.Pass, s *logview.RuntimeSilence) forensics.Find
 	if !slices.ContainsFunc(s.Events, func(e logs.Event) bool { return e.Origin != "crictl" }) {
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, "crictl got no answer; it waits for seconds only, and the kubelet for two minutes"
 		f.Title = runtimeTitle(runtime) + " has not answered crictl"
+	}
+	if !slices.ContainsFunc(s.Events, func(e logs.Event) bool { return e.Origin != hearsay.Origin }) {
+		f.Severity, f.Lone, f.Confidence, f.ConfidenceWhy = forensics.Info, true, forensics.Possible, hearsay.Says
+		f.Title = runtimeTitle(runtime) + " may not be responding: a command has not returned" + podsCannot
 	}
 	if !slices.ContainsFunc(s.Events, func(e logs.Event) bool { return e.Origin != "systemd" }) {
 		f.ConfidenceWhy = "systemd logs how it ended"

@@ -53,6 +53,7 @@ type rulebook struct {
 	apps     []known
 	byEvent  map[string][]known
 	deep     []known
+	within   []known // that may stand in a sentence
 }
 
 var book = newRulebook()
@@ -88,6 +89,9 @@ func newRulebook() rulebook {
 			if m.deep && !r.app && r.event == "" && r.has != "" {
 				b.deep = append(b.deep, r)
 			}
+			if m.lane != "" && m.severity == severityNotice && r.event == "" && !r.app && len(cmp.Or(r.start, r.has)) >= minWithin {
+				b.within = append(b.within, r)
+			}
 			switch word := firstWord(r.start); {
 			case r.event != "":
 				b.byEvent[r.event] = append(b.byEvent[r.event], r)
@@ -119,6 +123,9 @@ func classify(e *entry) (occurrence, bool) {
 	r, ok := book.find(e, &o)
 	if !ok {
 		r, ok = book.findQuoted(e, &o)
+	}
+	if !ok {
+		r, ok = book.findWithin(e, &o)
 	}
 	if !ok {
 		return occurrence{}, false

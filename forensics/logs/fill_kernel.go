@@ -105,6 +105,13 @@ func device(e *entry, o *occurrence) bool {
 	return o.Device != "fd0" && o.Device != "sr0" // a floppy drive that is only in the BIOS, a drive without a disc
 }
 
+// pathDown reads `mpatha: sdb - tur checker reports path is down`.
+func pathDown(e *entry, o *occurrence) bool {
+	name, _, _ := strings.Cut(e.Message, ": ")
+	o.Device, o.Reason = cut(name, maxName), cut(e.Message, maxReason)
+	return true
+}
+
 func nameDevice(e *entry, o *occurrence) {
 	o.Reason = cut(e.Message, maxReason)
 	o.Code = ""

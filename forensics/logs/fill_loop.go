@@ -100,6 +100,9 @@ func syncLoopSkipped(e *entry, o *occurrence) bool {
 	case ago != "" && !never:
 		o.Kind, o.Number = KindPLEGUnhealthy, seconds(ago)
 	}
+	if strings.Contains(text, "unable to find data for container /") { // of cAdvisor, by the eviction manager, up to 1.11
+		o.Kind = kindStatsFailed
+	}
 	o.Reason, o.Code = skipReasons(text), grpcCode(text)
 	o.PodUID, o.PodName = "", ""
 	return true
@@ -132,6 +135,12 @@ func skipReasons(text string) string {
 // recordedNode reads the name behind "for node ".
 func recordedNode(e *entry, o *occurrence) bool {
 	_, o.Node, _ = cutLast(e.Message, ' ')
+	return o.Node != ""
+}
+
+// unresponsiveNode reads `Node N is unresponsive as of T. Adding it to the Taint queue.`
+func unresponsiveNode(e *entry, o *occurrence) bool {
+	o.Node = word(e.Message, "Node ", " ")
 	return o.Node != ""
 }
 

@@ -192,6 +192,12 @@ func crictlCall(call string) func(*entry, *occurrence) bool {
 	}
 }
 
+// unlisted reads the error of statistics for which the runtime has not listed its containers.
+func unlisted(e *entry, o *occurrence) bool {
+	o.Reason, o.Code = cut("ListContainers: "+errorOf(e), maxReason), "DeadlineExceeded"
+	return true
+}
+
 // unansweredByHand reads what internal/kubectl has made of a client of the runtime that timeout(1) has killed.
 func unansweredByHand(e *entry, o *occurrence) bool {
 	o.Subject = Subject{Reason: cut("ListContainers: "+e.Message, maxReason), Code: "DeadlineExceeded"}

@@ -75,7 +75,7 @@ func operationFailed(e *entry, o *occurrence) bool {
 		}
 	}
 	if strings.Contains(text, "RegisterPlugin error") {
-		o.Kind = KindCSIRegistrationFailed
+		o.Kind = kindCSIRegistrationFailed
 		return registration(e, o)
 	}
 	text = strings.Trim(strings.ReplaceAll(text, `\"`, `"`), "\" \n")
@@ -174,6 +174,8 @@ const (
 // operationOf names the operation that a message is about.
 func operationOf(text string) string {
 	switch {
+	case strings.Contains(text, "volume attachment is being deleted"): // which the kubelet waits for
+		return opVerify
 	case strings.Contains(text, "UnmountDevice"), strings.Contains(text, "GetDeviceMountRefs"), strings.Contains(text, "the device is in use when it was no longer"):
 		return opUnmountDevice
 	case strings.Contains(text, "UnmountVolume."), strings.Contains(text, "cleaning subPath mounts"), strings.Contains(text, "UnmapVolume."):
@@ -436,8 +438,11 @@ func csiCall(e *entry, o *occurrence) bool {
 		volumeError(opUnmountVolume, text, o)
 		return true
 	}
-	if unmountFailed.MatchString(text) {
+	switch {
+	case unmountFailed.MatchString(text):
 		o.Kind = kindCSIUnmountFailed
+	case attachFailed.MatchString(text):
+		o.Kind = kindCSIAttachFailed
 	}
 	o.Reason, o.Path, o.PodUID = cut(text, maxReason), pathIn(text), podOfPath(text)
 	if o.Volume = cut(word(text, "Volume ID ", " "), maxName); o.Volume == "" {
@@ -448,6 +453,9 @@ func csiCall(e *entry, o *occurrence) bool {
 
 // unmountFailed begins the error of a driver that could not undo a mount: most have words of their own, others those of mount-utils.
 var unmountFailed = pattern.New(`(?i)desc = (?:(?:failed|could not|unable|error) (?:to )?un(?:mount|stage|map)|rbd: unmap |un(?:mount|map)(?:ing)? )`)
+
+// attachFailed begins the error of the part of a driver that attaches volumes to nodes.
+var attachFailed = pattern.New(`(?i)desc = (?:failed|could not|unable|error) (?:to )?(?:at|de)tach`)
 
 // csiBusy reads `an operation with the given Volume ID V already exists` of the part of a driver that serves the node: by convention
 // nodeserver.go. It is called again once the kubelet has waited for two minutes, which is the number; a controller is called again sooner.

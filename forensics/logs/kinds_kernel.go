@@ -152,6 +152,8 @@ var kernelMessages = []message{
 			{has: "esetting device", fill: device},
 			{has: "nvme", err: "Device not ready; aborting", find: "Device not ready; aborting", fill: device},
 			{has: "detected conn error (", fill: device},
+			{has: " checker reports path is down", fill: pathDown},   // multipathd
+			{has: "Kernel reported iSCSI connection ", fill: device}, // iscsid
 			{has: "secs expired, recv timeout", fill: device},
 			{has: "encountered watch error: ", fill: device},
 		},

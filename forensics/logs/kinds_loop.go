@@ -138,6 +138,7 @@ var loopMessages = []message{
 		rules: []rule{
 			{start: "Node became not ready", fill: nodeNotReady},
 			{start: "Recording status change NodeNotReady event message for node ", fill: recordedNode}, // kube-controller-manager
+			{start: "Node ", has: " is unresponsive as of ", fill: unresponsiveNode},                    // node_lifecycle_controller.go, up to 1.19
 			{event: "NodeNotReady", fill: eventOfNode},
 			{start: "Kubelet is unhealthy: ", fill: wholeMessage}, // Docker's UCP about its node
 			{start: "Node not becoming ready in time after startup", fill: noCause},

@@ -55,6 +55,7 @@ var runtimeMessages = []message{
 			{start: "Failed create pod sandbox: ", fill: eventOfSandbox},
 			{start: "RunPodSandbox for ", has: " failed", fill: criCall},
 			{start: "failed to start sandbox container for pod ", fill: eventOfSandbox},
+			{start: "unable to pull sandbox image", fill: eventOfSandbox},
 			{start: "run pod sandbox", has: ": rpc error: code = ", fill: eventOfSandbox}, // crictl
 		},
 	},
@@ -118,6 +119,7 @@ var runtimeMessages = []message{
 		kind: KindContainerStopFailed, lane: LaneRuntime, words: "a container could not be stopped",
 		rules: []rule{
 			{start: "StopContainer ", has: "from runtime service failed", fill: runtimeCall},
+			{event: "StopSilent", fill: wholeMessage},
 			{start: "Container termination failed with gracePeriod", fill: runtimeCall},
 			{start: "Container \"", has: " termination failed with gracePeriod ", fill: terminationFailed},
 			{start: "Container \"", has: " termination failed after ", fill: terminationFailed},
@@ -157,8 +159,9 @@ var runtimeMessages = []message{
 			{start: "grpc: addrConn.createTransport failed to connect to {", has: "containerd.sock ", fill: dialFailed},
 			{start: "grpc: addrConn.createTransport failed to connect to {", has: "crio.sock ", fill: dialFailed},
 			{start: "Container runtime not ready", fill: runtimeDown},
-			{start: "containerd exited: exit status ", fill: runtimeDown},                        // k3s and RKE2 run it, and end with it
-			{start: "Failed to start ", has: "containerd container runtime", fill: wholeMessage}, // systemd
+			{start: "failed to clean up after shim disconnected", err: "containerd.sock.ttrpc: connect: connection refused", fill: runtimeDown}, // by a containerd that has ended
+			{start: "containerd exited: exit status ", fill: runtimeDown},                                                                       // k3s and RKE2 run it, and end with it
+			{start: "Failed to start ", has: "containerd container runtime", fill: wholeMessage},                                                // systemd
 			{start: "Failed to start ", has: "Docker Application Container Engine", fill: wholeMessage},
 			{has: ".service: main process exited, code=", fill: runtimeCrashed},
 			{has: ".service: Main process exited, code=", fill: runtimeCrashed},
@@ -203,6 +206,7 @@ var runtimeMessages = []message{
 			{start: "getting the runtime version", has: "rpc error: code = ", fill: crictlCall("Version")},
 			{start: "validate service connection: ", has: "rpc error: code = ", fill: crictlCall("Version")},
 			{event: "RuntimeSilent", fill: unansweredByHand},
+			{start: "Error getting summary for resourceMetric prometheus endpoint", err: "failed to list all containers: rpc error: code = DeadlineExceeded", fill: unlisted},
 			{has: " from runtime service failed", fill: otherCall},
 			{has: " from image service failed", fill: otherCall},
 			{start: "ContainerStatus for ", has: " failed", fill: ownCall}, // containerd's own lines from here on
@@ -258,8 +262,10 @@ var runtimeMessages = []message{
 			{start: "failed to allocate for range ", has: "no IP addresses available", fill: wholeMessage}, // of host-local
 			{start: "Failed CNI request: ", has: "failed to assign an IP address", fill: wholeMessage},
 			{start: "add cmd: failed to assign an IP address", fill: wholeMessage}, // of aws-cni
-			{start: "flannel exited: ", fill: wholeMessage},                        // within k3s
-			{start: "Error adding ", has: " to network ", fill: cniPod},            // the kubelet with dockershim
+			{start: "\"aws-cni\" failed (add): ", fill: wholeMessage},              // without its beginning
+			{has: "open /run/flannel/subnet.env: no such file", fill: wholeMessage},
+			{start: "flannel exited: ", fill: wholeMessage},             // within k3s
+			{start: "Error adding ", has: " to network ", fill: cniPod}, // the kubelet with dockershim
 			{start: "Error adding network: ", fill: wholeMessage},
 			{start: "error adding pod ", has: " to CNI network ", fill: cniPod}, // CRI-O
 		},

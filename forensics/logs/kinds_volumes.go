@@ -46,8 +46,8 @@ const (
 	KindCSIVolDataMissing Kind = "csi-vol-data-missing"
 	// kindCSIRegistered: `kubernetes.io/csi: Register new plugin with name: D at endpoint: …`. Driver.
 	kindCSIRegistered Kind = "csi-registered"
-	// KindCSIRegistrationFailed: `RegisterPlugin error -- …`. Path is the socket.
-	KindCSIRegistrationFailed Kind = "csi-registration-failed"
+	// kindCSIRegistrationFailed: `RegisterPlugin error -- …`. Path is the socket.
+	kindCSIRegistrationFailed Kind = "csi-registration-failed"
 	// kindCSIRegistrationRefused is one that the driver or the API server did not take: a socket answered.
 	kindCSIRegistrationRefused Kind = "csi-registration-refused"
 	// kindPodScheduled is an event of the API, with the reason Scheduled: the pod waits from then on.
@@ -198,7 +198,7 @@ var volumeMessages = []message{
 		},
 	},
 	{
-		kind: KindCSIRegistrationFailed, lane: LaneVolumes, words: "CSI driver registration failed",
+		kind: kindCSIRegistrationFailed, lane: LaneVolumes, words: "CSI driver registration failed",
 		rules: []rule{
 			{start: "RegisterPlugin error", fill: registration},
 			{has: "RegisterPlugin error", fill: registration},

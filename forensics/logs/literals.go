@@ -49,8 +49,8 @@ func holdsOne(text string, literals []string) bool {
 	return slices.ContainsFunc(literals, func(l string) bool { return strings.Contains(text, l) })
 }
 
-// eventLiterals are keys that each event of the API has, of core/v1 and of events.k8s.io/v1.
-var eventLiterals = []string{"involvedObject", "reportingController"}
+// eventLiterals are keys that each event of the API has, of core/v1 and of events.k8s.io/v1, and how a controller, as process 1, logs it.
+var eventLiterals = []string{"involvedObject", "reportingController", " 1 event.go:"}
 
 // minLiteral is how long a literal is at least, so that the search can skip.
 const minLiteral = 10

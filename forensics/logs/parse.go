@@ -96,6 +96,8 @@ type lineParser struct {
 	brief bool
 	// shown are the lines of another text that are shown so.
 	shown []string
+	// lenient says that the lines are all of a text in which nothing is known, unless it stands in a sentence.
+	lenient bool
 }
 
 // parse understands an entry of one line, or of several of which the later ones belong to the message. The strings of
@@ -127,9 +129,11 @@ func (p *lineParser) parse(lines ...string) (entry, shape) {
 	case s.has(layerKlogJSON), s.has(layerLogfmt), s.has(layerEvent):
 	case p.klog(&e, &s, text):
 		e.message(e.Message, rest)
+		p.recorded(&e, &s)
 	default:
 		e.Message = strings.TrimRight(text, " \t")
 		if s.depth == 0 {
+			e.Lenient = p.lenient
 			e.quoted(strings.TrimLeft(e.Message, " \t"), rest, p.brief || len(p.shown) > 0 && slices.Contains(p.shown, strings.TrimRight(lines[0], "\r\n")))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/kubectl"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
@@ -17,7 +18,13 @@ func (p *lineParser) event(e *entry, s *shape, text string) bool {
 	s.push(layerEvent)
 	s.head = true
 	s.stamp(e, api.Last, true)
-	e.Origin = reporter(&api)
+	p.report(e, &api)
+	return true
+}
+
+// report makes a line that of an event.
+func (p *lineParser) report(e *entry, api *kubectl.Event) {
+	e.Origin = reporter(api)
 	e.Severity = 'I'
 	if api.Type == "Warning" {
 		e.Severity = 'W'
@@ -27,9 +34,38 @@ func (p *lineParser) event(e *entry, s *shape, text string) bool {
 		e.Message = inner
 	}
 	e.Raw = clip(api.String())
-	e.API = &api
+	e.API = api
 	e.Host, e.HostSure = api.Host, e.Severity == 'W' || api.Reason == "NodeNotReady" // the nodes of a rollout are no nodes to judge
-	return true
+}
+
+// recordedEvent is how programs log the events that they report, up to 1.18 (k8s.io/client-go/tools/record/event.go, StartLogging).
+var recordedEvent = pattern.New(`^Event\((?:v1|api)\.ObjectReference\{Kind:"(\w+)", Namespace:"([^"]*)", Name:"([^"]*)", UID:"([^"]*)".*?FieldPath:"([^"]*)"\}\): type: '(\w+)' reason: '(\w+)' (.*)$`)
+
+// recorded makes an event of the API of a line with which a controller logs that it reports one. The kubelet logs what it reports in other
+// words, too; a controller runs in a container, as process 1.
+func (p *lineParser) recorded(e *entry, s *shape) {
+	const manager = "kube-controller-manager"
+	if e.Source != "event.go" || e.PID != 1 || e.Origin != "" || p.origin != "" && p.origin != manager || s.has(layerCRI) || s.has(layerDocker) {
+		return
+	}
+	api := kubectl.Event{Count: 1}
+	if m := recordedEvent.FindStringSubmatch(e.Message); m != nil {
+		api.Kind, api.Namespace, api.Name, api.UID, api.Type, api.Reason, api.Message = m[1], m[2], m[3], m[4], m[6], m[7], m[8]
+		api.Container = kubectl.ContainerOf(m[5])
+	} else if e.Message == "Event occurred" && e.Get("reason") != "" { // since 1.19
+		api.Kind, api.Type, api.Reason, api.Message = e.Get("kind"), e.Get("type"), e.Get("reason"), e.Get("message")
+		api.Namespace, api.Name, _ = strings.Cut(e.Get("object"), "/")
+		if api.Name == "" {
+			api.Namespace, api.Name = "", api.Namespace
+		}
+		api.Container = kubectl.ContainerOf(e.Get("fieldPath"))
+	} else {
+		return
+	}
+	if api.Kind == "Node" {
+		api.Host = api.Name
+	}
+	p.report(e, &api)
 }
 
 // reporter is the program that has reported an event, as logs call it. Tables of events do not say: most that matter here are

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodeforensics/nodeforensics/internal/kubectl"
 )
 
 // berlin is a zone that is not UTC.
@@ -213,6 +215,37 @@ func TestLinesOfOthers(t *testing.T) {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
+	}
+}
+
+// A controller logs the events that it reports.
+func TestEventsInTheLogOfAController(t *testing.T) {
+	const (
+		old   = `I1121 10:00:00.000000       1 event.go:218] Event(v1.ObjectReference{Kind:"Pod", Namespace:"shop", Name:"db-0", UID:"7a9ac0a1-6fb8-11e8-8a6e-0a580a2a0a11", APIVersion:"v1", ResourceVersion:"12", FieldPath:"spec.containers{db}"}): type: 'Warning' reason: 'FailedAttachVolume' Multi-Attach error for volume "pvc-1" x`
+		since = `I1121 10:00:00.000000       1 event.go:294] "Event occurred" object="shop/db-0" fieldPath="spec.containers{db}" kind="Pod" apiVersion="v1" type="Warning" reason="FailedAttachVolume" message="Multi-Attach error for volume \"pvc-1\" x"`
+		node  = `I1121 10:00:00.000000       1 event.go:294] "Event occurred" object="worker-1" kind="Node" apiVersion="v1" type="Normal" reason="NodeNotReady" message="Node worker-1 status is now: NodeNotReady"`
+	)
+	pod := kubectl.Event{Count: 1, Type: "Warning", Reason: "FailedAttachVolume", Message: `Multi-Attach error for volume "pvc-1" x`, Kind: "Pod", Namespace: "shop", Name: "db-0", Container: "db"}
+	withUID := pod
+	withUID.UID = "7a9ac0a1-6fb8-11e8-8a6e-0a580a2a0a11"
+	for _, c := range []struct {
+		name, line string
+		want       *kubectl.Event
+	}{
+		{"until 1.18", old, &withUID},
+		{"since 1.19", since, &pod},
+		{"of a node", node, &kubectl.Event{Count: 1, Type: "Normal", Reason: "NodeNotReady", Message: "Node worker-1 status is now: NodeNotReady", Kind: "Node", Name: "worker-1", Host: "worker-1"}},
+		{"of a kubelet, which says it in other words, too", strings.Replace(old, "      1 event", "   2588 event", 1), nil},
+		{"what a container has printed", "2026-11-21T09:00:00.000001Z stdout F " + old, nil},
+		{"another message", strings.Replace(old, "Event(", "event(", 1), nil},
+	} {
+		e, _ := testParser().parse(c.line)
+		if diff := cmp.Diff(c.want, e.API); diff != "" {
+			t.Errorf("%s: -want +got\n%s", c.name, diff)
+		}
+		if want := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC); c.want != nil && (e.Origin != "kube-controller-manager" && e.API.Kind == "Pod" || !e.Time.Truncate(time.Second).Equal(want)) {
+			t.Errorf("%s: origin %q, time %v", c.name, e.Origin, e.Time)
+		}
 	}
 }
 

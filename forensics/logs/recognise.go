@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nodeforensics/nodeforensics/internal/compressed"
+	"github.com/nodeforensics/nodeforensics/internal/hearsay"
+	"github.com/nodeforensics/nodeforensics/internal/pasted"
 )
 
 // recogniseLines is how many lines at the beginning of a file have to show what it is.
@@ -39,6 +41,36 @@ func Recognise(text []byte) bool {
 		}
 	}
 	return false
+}
+
+// Rejoin looks at a short text which shows no message of trouble that is known, also none in a sentence. It puts the lines of a paragraph
+// together where that makes one, and says whether there is still none. Texts about messages that no one has just seen are left alone.
+func Rejoin(text []byte) (joined []byte, unknown bool) {
+	if len(text) > maxLenient || hearsay.IsDocument(text) || shows(text) {
+		return nil, false
+	}
+	p := lineParser{zone: time.UTC, latest: time.Unix(1<<33, 0)}
+	joined = pasted.Paragraphs(text, p.trouble)
+	return joined, joined == nil
+}
+
+// shows says whether a small text has a message of trouble that is known.
+func shows(text []byte) bool {
+	p := lineParser{zone: time.UTC, latest: time.Unix(1<<33, 0)}
+	p.look(text, true)
+	for line := range bytes.Lines(text) {
+		if p.trouble(string(line)) {
+			return true
+		}
+	}
+	return false
+}
+
+// trouble says whether a line is a message of trouble that is known.
+func (p *lineParser) trouble(line string) bool {
+	e, _ := p.parse(line)
+	o, ok := classify(&e)
+	return ok && o.Kind.Severity() == severityNotice
 }
 
 // isCompressed says whether text, the beginning of a file, is compressed in a way that [Read] reads: gzip, zstd, bzip2, xz.

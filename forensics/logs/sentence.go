@@ -2,9 +2,11 @@ package logs
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/nodeforensics/nodeforensics/internal/hearsay"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
@@ -44,6 +46,49 @@ func (p *lineParser) look(text []byte, whole bool) {
 	if whole && !p.brief {
 		p.shown = shownLines(text)
 	}
+	p.lenient = whole && p.origin == "" && len(text) <= maxLenient && !hearsay.IsDocument(text) && !p.knows(text)
+}
+
+// maxLenient is how many bytes a text has at most in which messages are looked for in sentences.
+const maxLenient = 8 << 10
+
+// knows says whether a text has a line that is known.
+func (p *lineParser) knows(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		e, _ := p.parse(string(line))
+		if o, ok := classify(&e); ok && o.Kind != kindSaidRepeated {
+			return true
+		}
+	}
+	return false
+}
+
+// minWithin is how long the words are at least by which a message is known in a sentence that does not quote it.
+const minWithin = 25
+
+// isValue is a key of YAML with a quoted value.
+var isValue = pattern.New(`^\s*(?:- )?[a-z]\w*: ['"|>]`)
+
+// findWithin finds the rule for a message that stands in a sentence, in a text in which nothing else is known.
+func (b *rulebook) findWithin(e *entry, o *occurrence) (known, bool) {
+	if !e.Lenient || e.Origin != "" || len(e.Message) > maxSentence {
+		return known{}, false
+	}
+	sentence, fields, brief := e.Message, e.Fields, e.Brief
+	for i := range b.within {
+		r := &b.within[i]
+		before, behind, ok := strings.Cut(sentence, cmp.Or(r.start, r.has))
+		if !ok || isValue.MatchString(sentence) || strings.Count(before, "`")%2 > 0 || strings.HasSuffix(before, `"`) || past.MatchString(lastSentence(before)) || overBehind.MatchString(behind) {
+			continue
+		}
+		e.Fields, e.Brief = nil, true
+		e.message(strings.TrimRight(cmp.Or(r.start, r.has)+behind, "`'\"”"), nil)
+		if found, ok := firstFit(b.within[i:i+1], e, o); ok {
+			return found, true
+		}
+	}
+	e.Message, e.Fields, e.Brief = sentence, fields, brief
+	return known{}, false
 }
 
 // fence is what package pasted leaves of the fences around a few lines.

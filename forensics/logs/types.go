@@ -123,6 +123,8 @@ type entry struct {
 	Bare bool
 	// Brief says that little else was in the text, so that a message may begin with anything.
 	Brief bool
+	// Lenient says that nothing is known in the text, so that a message may stand in a sentence.
+	Lenient bool
 	// API is the event of the API that the line is; nil for lines of logs.
 	API *kubectl.Event
 }

@@ -86,7 +86,7 @@ func (p Probe) Judge(m Mount, hungAfter, slowAfter time.Duration) Health {
 		if p.Awake >= hungAfter.Seconds() {
 			h.Status, h.Since = StatusHung, p.Since
 		}
-		h.Reason = p.pending()
+		h.Reason, h.Error = p.pending(), p.Error
 	case p.Error != "":
 		h.Status, h.Error = statusOf(p.Errno), p.Error
 		if h.Status == StatusNotProbed {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/compressed"
 	"github.com/nodeforensics/nodeforensics/internal/kubectl"
 	"github.com/nodeforensics/nodeforensics/internal/pasted"
@@ -46,6 +47,13 @@ func understood(text []byte, saved, now time.Time) (better, objects, shown []byt
 	}
 	if lines, whole, part := kubectl.Lines(text, saved); lines != nil {
 		return lines, whole, part
+	}
+	joined, unknown := logs.Rejoin(text)
+	if unknown {
+		joined = kubectl.Hearsay(text)
+	}
+	if joined != nil {
+		better = joined
 	}
 	return better, nil, nil
 }

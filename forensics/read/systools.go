@@ -15,6 +15,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/forensics/runtimes"
+	"github.com/nodeforensics/nodeforensics/internal/hearsay"
 	"github.com/nodeforensics/nodeforensics/internal/logline"
 	"github.com/nodeforensics/nodeforensics/internal/pasted"
 	"github.com/nodeforensics/nodeforensics/internal/poduid"
@@ -139,10 +140,14 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{&detachedReader{to: x, name: name}, []string{"umount", "unmap", "rmdir", "cannot remove"}},
 		{&servedReader{to: x, name: name}, []string{"geesefs", "goofys", "gcsfuse", "glusterfs", "juicefs"}},
 		{&metricReader{to: x, name: name}, []string{goroutineMetric, "goroutine profile: total "}},
+		{&hearsayReader{to: x, name: name}, []string{"df", "ls", "stat", "du", "lsof", "umount", "findmnt", "mountpoint"}},
 		{&freezerReader{to: x, name: name}, []string{"FROZEN"}},
 		{&cgroupReader{to: x, name: name}, []string{"num_cgroups"}},
 		{&errorReader{to: x, name: name}, []string{"tale ", "endpoint", "ost is down", "nput/output", "\xc3", "\xd0", "\xe3", "\xe4", "\xe5", "\xe6", "\xe7", "\xe8", "\xe9", "icht verbunden", "eraltet"}},
 	} {
+		if _, sentences := r.lineReader.(*hearsayReader); sentences && hearsay.ShowsMore(text) {
+			continue
+		}
 		if slices.ContainsFunc(r.marks, func(mark string) bool { return bytes.Contains(text, []byte(mark)) }) {
 			readers = append(readers, r.lineReader)
 		}

@@ -71,7 +71,7 @@ var (
 	awkTotals = pattern.New(`\bprint\s*\(?\s*(?:\w+\[\w+\]|(\w+)[,\s"\\t:]+\w+\[\w+\])`)
 	countOnly = pattern.New(`^\d{1,7}$`)
 	// resultBeside is what somebody has written behind a command: "ps -ef | grep defunct | wc -l  -> 17409".
-	resultBeside = pattern.New(`^(.*?\b(?:wc -l|grep -\w*c\w*\b.*?))\s*(?:->|=>|==>|→|⇒|[:=#]|says|gives|shows|prints)\s*(\d{1,7})(?: processes\.?)?$`)
+	resultBeside = pattern.New(`^(.*?\b(?:wc -l|grep -\w*c\w*\b.*?))\s*(?:->|=>|==>|→|⇒|[:=#]|says|gives|shows|prints)\s*(\d{1,7})(?: processes)?(?:\.(?: .*)?)?$`)
 	ofParent     = pattern.New(`\s--ppid[ =](\d+)`)
 	parentsOf    = pattern.New(`\bps\s+-o\s*ppid=?\s+(?:-p\s*|--pid[ =])?(\d+(?:[ ,]+\d+)*)$`)
 	onlyState    = pattern.New(`\s-?\w*o[ =]?(?:stat|state|s)=?\s*$`)

@@ -91,7 +91,7 @@ func ParseEvent(text string) (Event, bool) {
 	}
 	e := Event{
 		Type: o.Type, Reason: o.Reason, Message: cmp.Or(o.Message, o.Note),
-		Kind: about.Kind, Namespace: about.Namespace, Name: about.Name, UID: about.UID, Container: containerOf(about.FieldPath),
+		Kind: about.Kind, Namespace: about.Namespace, Name: about.Name, UID: about.UID, Container: ContainerOf(about.FieldPath),
 		Component: cmp.Or(o.Source.Component, o.OldSource.Component, o.Component, o.Controller),
 		Host:      cmp.Or(o.Source.Host, o.OldSource.Host),
 		Count:     max(o.Count, o.OldCount, 1),
@@ -125,8 +125,8 @@ func firstOf(times ...moment) time.Time {
 	return time.Time{}
 }
 
-// containerOf is the container in "spec.containers{name}".
-func containerOf(path string) string {
+// ContainerOf is the container in "spec.containers{name}".
+func ContainerOf(path string) string {
 	_, name, ok := strings.Cut(path, "{")
 	if !ok {
 		return ""

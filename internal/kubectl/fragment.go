@@ -85,6 +85,7 @@ var aloneMessages = []struct{ start, has, reason string }{
 	{"System OOM encountered, victim process: ", "", "SystemOOM"},
 	{"Container image \"", " is not present with pull policy of Never", "ErrImageNeverPull"},
 	{"Error: context deadline exceeded", "", "Failed"},
+	{"0/", " nodes are available: ", "FailedScheduling"},
 	{"Node ", " status is now: Node", ""}, // the last word
 }
 

@@ -281,7 +281,7 @@ func (p *page) row(line string) (Event, bool) {
 		e := Event{Namespace: m[1], Type: m[5], Reason: m[6], Message: m[8], Count: number(m[3])}
 		first := m[4]
 		if w := wideTail.FindStringSubmatch(m[8]); w != nil {
-			e.Container, e.Message, e.Count = containerOf(w[1]), w[3], number(w[5])
+			e.Container, e.Message, e.Count = ContainerOf(w[1]), w[3], number(w[5])
 			e.Component, e.Host = reporter(w[2])
 			first = w[4]
 		}
@@ -291,13 +291,13 @@ func (p *page) row(line string) (Event, bool) {
 		return e, true
 	}
 	if m := oldDescribedRow.FindStringSubmatch(line); m != nil {
-		e := Event{Count: number(m[3]), Container: containerOf(m[5]), Type: m[6], Reason: m[7], Message: m[8]}
+		e := Event{Count: number(m[3]), Container: ContainerOf(m[5]), Type: m[6], Reason: m[7], Message: m[8]}
 		e.Component, e.Host = reporter(m[4])
 		e.First, e.Last = p.times(m[1], m[2])
 		return e, true
 	}
 	if m := oldListedRow.FindStringSubmatch(line); m != nil {
-		e := Event{Namespace: m[1], Count: number(m[4]), Name: eventName.ReplaceAllString(m[5], ""), Kind: m[6], Container: containerOf(m[7]), Type: m[8], Reason: m[9], Message: m[11]}
+		e := Event{Namespace: m[1], Count: number(m[4]), Name: eventName.ReplaceAllString(m[5], ""), Kind: m[6], Container: ContainerOf(m[7]), Type: m[8], Reason: m[9], Message: m[11]}
 		e.Component, e.Host = reporter(m[10])
 		e.First, e.Last = p.times(m[2], m[3])
 		return e, true

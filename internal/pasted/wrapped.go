@@ -46,6 +46,34 @@ func join(lines []string) (changed bool) {
 	return changed
 }
 
+// Paragraphs puts the lines of a paragraph together, within words or between them, if that makes a line that is known; it returns nil if none
+// does. Empty lines come in their place, so that lines keep their numbers.
+func Paragraphs(text []byte, known func(line string) bool) []byte {
+	lines := strings.Split(string(text), "\n")
+	changed := false
+	for i := 0; i < len(lines); i++ {
+		last := i
+		for !ends(lines[i]) && last+1 < len(lines) && !ends(lines[last+1]) && !begins(lines[last+1]) {
+			last++
+		}
+		for _, between := range []string{"", " "} {
+			if line := strings.Join(lines[i:last+1], between); last > i && known(line) {
+				clear(lines[i+1 : last+1])
+				lines[i], changed = line, true
+				break
+			}
+		}
+		i = last
+	}
+	if !changed {
+		return nil
+	}
+	return []byte(strings.Join(lines, "\n"))
+}
+
+// ends says whether a line ends a paragraph.
+func ends(s string) bool { return strings.TrimSpace(s) == "" || strings.HasPrefix(s, "```") }
+
 var umountOutput = pattern.New(`^[> \t]*(?:Unmounting arguments|Output): (?:\S.*)$`)
 
 // joinUmount puts what umount has printed, which the kubelet writes on lines of its own, behind the error that it belongs to.

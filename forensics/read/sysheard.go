@@ -1,0 +1,24 @@
+package read
+
+import (
+	"cmp"
+	"path"
+
+	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/hearsay"
+)
+
+// A hearsayReader takes what sentences say of commands that look at files and do not return.
+type hearsayReader struct {
+	to   *systemText
+	name string
+}
+
+func (r *hearsayReader) line(s string, _ int) {
+	c, ok := hearsay.Hanging(s)
+	if !ok || c.Verb != "" || len(r.to.errors) >= mostSaved {
+		return
+	}
+	r.to.errors = append(r.to.errors, pathCall{path: path.Clean(cmp.Or(c.Path, hearsay.Unnamed)), call: c.Program, text: hearsay.Says, pending: true})
+	r.to.saw(forensics.SourceHealth, r.name)
+}

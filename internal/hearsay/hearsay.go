@@ -1,0 +1,107 @@
+// Package hearsay finds what people write of a node in their own words, beside what programs print: that a command does not return. It is for texts
+// in which somebody tells what happens, and not for documents about what can happen.
+package hearsay
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
+)
+
+// document is in texts about messages that nobody has just seen: documentation, rules of alerts, source code, proposals; and in texts that
+// show more than a message: tables, descriptions, how it ended.
+var document = pattern.New(`\b(?:(?i:runbook|review|docs|documentation|wiki|solved|resolved|fixed|everyone|known issue|workaround|closing|draft|if you see|can be logged|look for|summary|pattern|expr|never seen)|feature)\b|` +
+	`apiVersion:|(?m)^(?:Conditions:|NAME +|\s*[{}\]],?\s*$|` + "\\s*```\\w)")
+
+// IsDocument says whether a text is about messages, and tells of no node that is sick now.
+func IsDocument(text []byte) bool { return document.Match(text) }
+
+// ShowsMore says whether a text shows what is stuck, by stacks, so that what somebody tells of it adds nothing.
+func ShowsMore(text []byte) bool {
+	return IsDocument(text) || bytes.Contains(text, []byte("+0x")) || bytes.Contains(text, []byte("goroutine "))
+}
+
+// shown is a line that a program has written: with a time, or behind the prompt of a shell.
+var shown = pattern.New(`(?m)^[\s>]*(?:[#$] |\S+@\S+[#$:~ ]|\[\S+@|[IWEF]\d{4} \d\d:|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|time=|\[ *\d+\.\d+\]|\| ?-|\{")`)
+
+// IsProse says whether a text has nothing but what somebody has written.
+func IsProse(text []byte) bool { return !ShowsMore(text) && !shown.Match(text) }
+
+const (
+	// Origin is who reports what a sentence says, in place of a program.
+	Origin = "people"
+	// Unnamed stands for the mount point of a file system that the sentence does not name.
+	Unnamed = "unnamed"
+	// Says is why it is believed.
+	Says = "the text says so in words; nothing else in it shows it"
+)
+
+// A Command is one of which somebody says that it does not return.
+type Command struct {
+	// Program is its name, Verb its first word that is no option, "" without one, and Path its last absolute path, "" without one.
+	Program, Verb, Path string
+}
+
+// String is the command, as far as it is known.
+func (c Command) String() string {
+	return strings.Join(strings.Fields(c.Program+" "+c.Verb+" "+c.Path), " ")
+}
+
+var (
+	// mention is a command in a sentence: of files, or of a container runtime.
+	mention = pattern.New(`(?:^|[^\w/.=-])(?:(df|ls|stat|du|lsof|umount|findmnt|mountpoint)\b|(docker|crictl|nerdctl) (ps|info|images|version|pods|stop|kill|rm)\b)((?: +-{1,2}[\w=-]+)*)(?: +(/[\w./-]+))?`)
+	// hangs is what somebody says behind it, within the sentence.
+	hangs = pattern.New("^[`'\"”’)）]*(?:[^.!?。！？；;\n]{0,40}?[ `'\",，、:：])??(?i:" +
+		`(?:just |simply |also |both |all |will |always )?(?:hangs?|hung|hanging|stuck|freezes?|frozen|blocks?|blocked|stalls?|stalled)(?:\b|$)` +
+		`|(?:does|do|did|would) ?(?:n[o']t|not) (?:return|respond|come back|finish|answer|end)` +
+		`|never (?:returns?|returned|comes? back|came back|finish\w*|ends?|answers?)` +
+		`|(?:gives?|returns?|with) no (?:response|output|answer)` +
+		`|hängt|hängen|зависает|зависла?` + `)` +
+		"|^[^.!?。！？；;\n]{0,24}?(?:卡住|卡死|夯住|hang住|无响应|没有响应|没有返回|没反应|응답이 없|멈춥|멈춰|固まる|固まり|返ってこない|応答しない)")
+	// unreal is a word of a sentence about what may be, or was; others is one about something else that hangs.
+	unreal = pattern.New(`\bmay\b|(?i)\b(?:if|would|could|might|should|example|e\.g|test\w*|used to|no longer|anymore|not hang|n't hang|never hung|kubectl)\b|不再|如果`)
+	others = pattern.New(`(?i)\b(?:fine|works?|but|pods?)\b`)
+)
+
+// Hanging is the command of which a line says that it does not return.
+func Hanging(line string) (c Command, ok bool) {
+	if shown.MatchString(line) {
+		return Command{}, false
+	}
+	for at := 0; at < len(line); {
+		m := mention.FindStringSubmatchIndex(line[at:])
+		if m == nil {
+			return Command{}, false
+		}
+		text := func(i int) string {
+			if m[2*i] < 0 {
+				return ""
+			}
+			return line[at+m[2*i] : at+m[2*i+1]]
+		}
+		c = Command{Program: text(1) + text(2), Verb: text(3), Path: strings.TrimRight(text(5), ".")}
+		behind := line[at+m[1]:]
+		if said := hangs.FindString(behind); said != "" && !unreal.MatchString(said) && !others.MatchString(said) && !unreal.MatchString(clause(line[:at+m[0]])) && !isPrompt(line[:at+m[0]]) {
+			return c, true
+		}
+		at += m[1]
+	}
+	return Command{}, false
+}
+
+// clause is what stands before a command in its sentence.
+func clause(before string) string {
+	if i := strings.LastIndexAny(before, ".!?;\n"); i >= 0 {
+		before = before[i+1:]
+	}
+	if i := strings.LastIndex(before, "。"); i >= 0 {
+		before = before[i:]
+	}
+	return before
+}
+
+// isPrompt says whether a command stands behind the prompt of a shell, or on a line of a log.
+func isPrompt(before string) bool {
+	return strings.HasSuffix(before, "$") || strings.HasSuffix(before, "#") || strings.Contains(before, "]$ ") || strings.Contains(before, "]# ") || strings.Contains(before+" ", "]: ")
+}
