@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// stamp notes a time that a layer hearsay. One with year and zone is kept, the outermost. Of those that lack one the
+// stamp notes a time that a layer told. One with year and zone is kept, the outermost. Of those that lack one the
 // innermost counts, since it is finer, unless it differs by what only another time zone explains.
 func (s *shape) stamp(e *entry, t time.Time, sure bool) {
 	switch {

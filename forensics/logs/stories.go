@@ -44,7 +44,7 @@ const (
 	glanceSize, glanceLines = 64 << 10, 100
 )
 
-// An addedLog is one that is to be hearsay.
+// An addedLog is one that is to be told.
 type addedLog struct {
 	src Source
 	identities
@@ -179,7 +179,7 @@ func (r *Reader) tellStashed(ctx context.Context) {
 	r.pages.drop(0)
 }
 
-// tellKept tells logs that were kept. Each begins to be unpacked while the one before it is hearsay.
+// tellKept tells logs that were kept. Each begins to be unpacked while the one before it is told.
 func (r *Reader) tellKept(ctx context.Context, logs []*addedLog) {
 	begin := func(l *addedLog) *reading {
 		src := l.src

@@ -14,7 +14,7 @@ func storyOf(text string) Story {
 }
 
 // TestUnrecognizedErrors: an error that no kind covers is counted by the place in the code that logs it, and by how it begins where that is
-// not hearsay. What is known, what is no error and what others log is none.
+// not told. What is known, what is no error and what others log is none.
 func TestUnrecognizedErrors(t *testing.T) {
 	const at = "1120 10:00:00.000000    2588 "
 	widget := func(severity string) string {

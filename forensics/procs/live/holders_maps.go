@@ -18,7 +18,7 @@ import (
 const (
 	// maxMaps is how much of /proc/PID/maps is read: vm.max_map_count is 65,530 by default.
 	maxMaps = 32 << 20
-	// maxMapLine bounds a line. The kernel writes paths of any length there, and of longer ones the mount alone is hearsay.
+	// maxMapLine bounds a line. The kernel writes paths of any length there, and of longer ones the mount alone is told.
 	maxMapLine = 16 << 10
 	// maxMapped bounds the files of one process, in bytes. What is beyond it is one file of each directory, up to twice as much.
 	maxMapped = 512 << 10

@@ -213,7 +213,7 @@ func (w *walker) inspect(dir *hostfs.Dir, uid, at string) {
 	}
 }
 
-// statValue reads one number of a file of lines "name number"; 0 where it is not hearsay.
+// statValue reads one number of a file of lines "name number"; 0 where it is not told.
 func statValue(dir *hostfs.Dir, file, name string) int {
 	text, err := dir.ReadFile(file, 4096)
 	if err != nil {

@@ -319,7 +319,7 @@ func TestReadCRIOWithoutState(t *testing.T) {
 	}
 }
 
-// TestReadDamaged damages files one by one: the others are still understood, and the trouble is hearsay.
+// TestReadDamaged damages files one by one: the others are still understood, and the trouble is told.
 func TestReadDamaged(t *testing.T) {
 	task := "run/containerd/io.containerd.runtime.v2.task/k8s.io/0ae720cefefd61de952d0fe7c7ef81f7240fb679ae16f723af644b314699c92d/"
 	for name, tc := range map[string]struct {
