@@ -68,6 +68,9 @@ func shows(text []byte) bool {
 
 // trouble says whether a line is a message of trouble that is known.
 func (p *lineParser) trouble(line string) bool {
+	if wordsOfAll().next([]byte(line), 0) < 0 && wordsWithin().next([]byte(line), 0) < 0 {
+		return false
+	}
 	e, _ := p.parse(line)
 	o, ok := classify(&e)
 	return ok && o.Kind.Severity() == severityNotice

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/nodeforensics/nodeforensics/internal/hearsay"
@@ -46,7 +47,7 @@ func (p *lineParser) look(text []byte, whole bool) {
 	if whole && !p.brief {
 		p.shown = shownLines(text)
 	}
-	p.lenient = whole && p.origin == "" && len(text) <= maxLenient && !hearsay.IsDocument(text) && !p.knows(text)
+	p.lenient = whole && p.origin == "" && len(text) <= maxLenient && wordsWithin().next(text, 0) >= 0 && !hearsay.IsDocument(text) && !p.knows(text)
 }
 
 // maxLenient is how many bytes a text has at most in which messages are looked for in sentences.
@@ -55,6 +56,9 @@ const maxLenient = 8 << 10
 // knows says whether a text has a line that is known.
 func (p *lineParser) knows(text []byte) bool {
 	for line := range bytes.Lines(text) {
+		if wordsOfAll().next(line, 0) < 0 {
+			continue
+		}
 		e, _ := p.parse(string(line))
 		if o, ok := classify(&e); ok && o.Kind != kindSaidRepeated {
 			return true
@@ -62,6 +66,15 @@ func (p *lineParser) knows(text []byte) bool {
 	}
 	return false
 }
+
+// wordsWithin finds what messages begin with, or hold, that may stand in a sentence.
+var wordsWithin = sync.OnceValue(func() *matcher {
+	words := make([]string, len(book.within))
+	for i, r := range book.within {
+		words[i] = cmp.Or(r.start, r.has)
+	}
+	return newMatcher(words, nil)
+})
 
 // minWithin is how long the words are at least by which a message is known in a sentence that does not quote it.
 const minWithin = 25
@@ -71,7 +84,7 @@ var isValue = pattern.New(`^\s*(?:- )?[a-z]\w*: ['"|>]`)
 
 // findWithin finds the rule for a message that stands in a sentence, in a text in which nothing else is known.
 func (b *rulebook) findWithin(e *entry, o *occurrence) (known, bool) {
-	if !e.Lenient || e.Origin != "" || len(e.Message) > maxSentence {
+	if !e.Lenient || e.Origin != "" || len(e.Message) > maxSentence || wordsWithin().next([]byte(e.Message), 0) < 0 {
 		return known{}, false
 	}
 	sentence, fields, brief := e.Message, e.Fields, e.Brief

@@ -140,15 +140,15 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{&detachedReader{to: x, name: name}, []string{"umount", "unmap", "rmdir", "cannot remove"}},
 		{&servedReader{to: x, name: name}, []string{"geesefs", "goofys", "gcsfuse", "glusterfs", "juicefs"}},
 		{&metricReader{to: x, name: name}, []string{goroutineMetric, "goroutine profile: total "}},
-		{&hearsayReader{to: x, name: name}, []string{"df", "ls", "stat", "du", "lsof", "umount", "findmnt", "mountpoint"}},
+		{&hearsayReader{to: x, name: name}, []string{"hang", "hung", "stuck", "freez", "froz", "never ", "return", "respond", "卡", "夯", "响应", "没反应", "hängt", "завис", "응답", "멈", "返って", "固ま"}},
 		{&freezerReader{to: x, name: name}, []string{"FROZEN"}},
 		{&cgroupReader{to: x, name: name}, []string{"num_cgroups"}},
 		{&errorReader{to: x, name: name}, []string{"tale ", "endpoint", "ost is down", "nput/output", "\xc3", "\xd0", "\xe3", "\xe4", "\xe5", "\xe6", "\xe7", "\xe8", "\xe9", "icht verbunden", "eraltet"}},
 	} {
-		if _, sentences := r.lineReader.(*hearsayReader); sentences && hearsay.ShowsMore(text) {
+		if !slices.ContainsFunc(r.marks, func(mark string) bool { return bytes.Contains(text, []byte(mark)) }) {
 			continue
 		}
-		if slices.ContainsFunc(r.marks, func(mark string) bool { return bytes.Contains(text, []byte(mark)) }) {
+		if _, sentences := r.lineReader.(*hearsayReader); !sentences || !hearsay.ShowsMore(text) {
 			readers = append(readers, r.lineReader)
 		}
 	}

@@ -4,18 +4,60 @@ package hearsay
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
-// document is in texts about messages that nobody has just seen: documentation, rules of alerts, source code, proposals; and in texts that
-// show more than a message: tables, descriptions, how it ended.
-var document = pattern.New(`\b(?:(?i:runbook|review|docs|documentation|wiki|solved|resolved|fixed|everyone|known issue|workaround|closing|draft|if you see|can be logged|look for|summary|pattern|expr|never seen)|feature)\b|` +
-	`apiVersion:|(?m)^(?:Conditions:|NAME +|\s*[{}\]],?\s*$|` + "\\s*```\\w)")
+// ofDocuments are words of texts about messages that no one has just seen: documentation, rules of alerts, source code, proposals; and of
+// texts that tell how it ended. Keys are what begins a line of what shows more than a message: tables, descriptions, objects.
+var (
+	ofDocuments = []string{
+		"runbook", "review", "docs", "documentation", "wiki", "solved", "resolved", "fixed", "everyone", "known issue", "workaround", "closing", "draft",
+		"if you see", "can be logged", "look for", "summary", "pattern", "expr", "never seen",
+	}
+	keys = []string{"apiVersion:", "Conditions:", "NAME "}
+)
 
 // IsDocument says whether a text is about messages, and tells of no node that is sick now.
-func IsDocument(text []byte) bool { return document.Match(text) }
+func IsDocument(text []byte) bool {
+	lower := bytes.ToLower(text)
+	if slices.ContainsFunc(ofDocuments, func(word string) bool { return hasWord(lower, word) }) || hasWord(text, "feature") {
+		return true
+	}
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSpace(line)
+		switch rest, fence := bytes.CutPrefix(line, []byte("```")); {
+		case fence && len(rest) > 0 && isWord(rest[0]):
+			return true
+		case len(line) > 0 && len(line) < 3 && strings.IndexByte("{}]", line[0]) >= 0 && (len(line) == 1 || line[1] == ','):
+			return true
+		}
+		if slices.ContainsFunc(keys, func(key string) bool { return bytes.HasPrefix(line, []byte(key)) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasWord says whether a text has a word, and not only a longer one.
+func hasWord(text []byte, word string) bool {
+	for at := 0; ; {
+		i := bytes.Index(text[at:], []byte(word))
+		if i < 0 {
+			return false
+		}
+		at += i
+		end := at + len(word)
+		if (at == 0 || !isWord(text[at-1])) && (end == len(text) || !isWord(text[end])) {
+			return true
+		}
+		at = end
+	}
+}
+
+func isWord(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' }
 
 // ShowsMore says whether a text shows what is stuck, by stacks, so that what somebody tells of it adds nothing.
 func ShowsMore(text []byte) bool {
@@ -64,9 +106,15 @@ var (
 	others = pattern.New(`(?i)\b(?:fine|works?|but|pods?)\b`)
 )
 
+// ofHangs are parts of the words of hangs, of which a line has one: looking for them costs less.
+var ofHangs = []string{
+	"hang", "hung", "stuck", "freez", "froz", "block", "stall", "return", "respond", "come", "came", "finish", "end", "answer", "response", "output", "Hang", "HANG",
+	"hängt", "hängen", "завис", "卡", "夯", "响应", "没有", "没反应", "응답", "멈", "固ま", "返って", "応答",
+}
+
 // Hanging is the command of which a line says that it does not return.
 func Hanging(line string) (c Command, ok bool) {
-	if shown.MatchString(line) {
+	if !slices.ContainsFunc(ofHangs, func(word string) bool { return strings.Contains(line, word) }) || shown.MatchString(line) {
 		return Command{}, false
 	}
 	for at := 0; at < len(line); {

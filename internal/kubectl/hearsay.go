@@ -1,6 +1,8 @@
 package kubectl
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/hearsay"
@@ -16,19 +18,21 @@ var possible = pattern.New(`\bmay\b|(?i)\b(?:if|can|could|might|when|whenever|gu
 // Hearsay returns a text with the first line that tells of a command or a pod that is stuck, in somebody's own words, replaced by an event of
 // that; nil if there is none, or if the text shows more.
 func Hearsay(text []byte) []byte {
-	if hearsay.ShowsMore(text) {
+	ofCommand := slices.ContainsFunc([]string{"docker ", "crictl ", "nerdctl "}, func(s string) bool { return bytes.Contains(text, []byte(s)) })
+	ofPod := bytes.Contains(text, []byte("erminati"))
+	if !ofCommand && !ofPod || hearsay.ShowsMore(text) {
 		return nil
 	}
-	prose := hearsay.IsProse(text) && !mayWait.Match(text)
+	ofPod = ofPod && hearsay.IsProse(text) && !mayWait.Match(text)
 	lines := strings.Split(string(text), "\n")
 	for i, line := range lines {
 		e := Event{Type: "Warning", Count: 1}
-		if c, ok := hearsay.Hanging(line); ok && c.Verb != "" {
+		if c, ok := hearsay.Hanging(line); ofCommand && ok && c.Verb != "" {
 			if e.Reason, e.Component = runtimeSilent, hearsay.Origin; c.Verb == "stop" || c.Verb == "kill" || c.Verb == "rm" {
 				e.Reason = stopSilent
 			}
 			e.Message = "the text says that it does not return: " + c.String()
-		} else if prose && saysStuck.MatchString(line) && !possible.MatchString(line) {
+		} else if ofPod && saysStuck.MatchString(line) && !possible.MatchString(line) {
 			e.Reason, e.Kind, e.Name, e.Message = StuckTerminating, "Pod", "unnamed", strings.TrimSpace(line)
 		} else {
 			continue

@@ -52,8 +52,16 @@ func Paragraphs(text []byte, known func(line string) bool) []byte {
 	lines := strings.Split(string(text), "\n")
 	changed := false
 	for i := 0; i < len(lines); i++ {
+		end := i
+		for end < len(lines) && !ends(lines[end]) {
+			end++
+		}
+		if end-i > mostWrapped {
+			i = end
+			continue
+		}
 		last := i
-		for !ends(lines[i]) && last+1 < len(lines) && !ends(lines[last+1]) && !begins(lines[last+1]) {
+		for last+1 < end && !begins(lines[last+1]) {
 			last++
 		}
 		for _, between := range []string{"", " "} {
