@@ -30,8 +30,8 @@ The evidence is the kubelet's log: "Removing image to free bytes", and pulls tha
 has an image ID, the message of a pull has a name. The match is certain only where both are the same. It is likely if
 policy forbids the pull (ErrImageNeverPull: the image was loaded manually), if no registry answered, or if it is the
 sandbox image (pause), which every pod needs, and an image as small as that was removed. Another image that a
-registry does not know, or refuses, has another cause. A removal alone is information: the log does not say whether an
-image was loaded manually.
+registry does not know, or refuses, has another cause. The runtime names the sandbox image where it
+deletes that for the kubelet. A removal alone is information: the log does not say whether an image was loaded manually.
 
 The state of the node shows which images of static pods and DaemonSets are missing. It also shows which ones the kubelet
 would delete next: no container uses them, they are not pinned, and the disk is near a threshold.`,
@@ -78,6 +78,12 @@ func imagesRemovedFinding(p *forensics.Pass, removed, missing []logs.Event) fore
 		f.Because = []forensics.Entity{logview.EvictionEntity}
 	}
 	f.Remedies = imageRemedies()
+	f.Lone = len(logview.Events(p, "image-missed")) > 0
+	if deleted := sandboxImageDeleted(p, removed); deleted.Image != "" {
+		f.Severity, f.Confidence, f.ConfidenceWhy = forensics.Warning, forensics.Likely, "the runtime logs that it deleted it right after the kubelet's removal"
+		f.Title = "The kubelet removed the sandbox image, which every new pod needs: " + shortImage(deleted.Image)
+		f.Refs = append(logview.EventRefs(deleted), f.Refs...)
+	}
 	if len(missing) > 0 {
 		missingImages(p, &f, removed, missing)
 	}
@@ -126,6 +132,19 @@ func noSandboxImage(removed, failed []logs.Event) []logs.Event {
 	return sorting.Delete(slices.Clone(failed), func(e logs.Event) bool {
 		return e.Cause() != "sandbox-image" || first == nil || e.First != nil && e.First.Before(*first)
 	})
+}
+
+// sandboxImageDeleted is the message of a runtime that it has deleted the image of sandboxes for the kubelet.
+func sandboxImageDeleted(p *forensics.Pass, removed []logs.Event) logs.Event {
+	const most = 10 // seconds that a deletion takes
+	for _, e := range logview.Events(p, "sandbox-image-deleted") {
+		if slices.ContainsFunc(removed, func(r logs.Event) bool {
+			return r.First != nil && e.Last != nil && !e.Last.Before(*r.First) && logview.Between(logview.Last([]logs.Event{r}), e.Last) <= most
+		}) {
+			return e
+		}
+	}
+	return logs.Event{}
 }
 
 // imagesOf are the images that messages name.

@@ -24,7 +24,7 @@ const (
 	// threadLimit is the number of threads at which the Go runtime exits (runtime/debug.SetMaxThreads).
 	threadLimit = 10_000
 	// manyInMetrics are more goroutines, of all stacks together, than a kubelet with 500 pods has.
-	manyInMetrics = 15_000
+	manyInMetrics = 12_000
 )
 
 // kubeletGoroutineLeak finds goroutines whose number grows.
@@ -43,7 +43,7 @@ var kubeletGoroutineLeak = forensics.Check{
 - Any 100 goroutines blocked with one stack, any 5,000 with one stack, and any blocked group that grew by 10 or more between
   two dumps of one run. Of goroutines that each probe, secret or pod has, 10,000.
 
-Without a dump, 15,000 goroutines by the kubelet's metrics are reported: 250 pods need a few thousand.
+Without a dump, 12,000 goroutines by the kubelet's metrics are reported: 250 pods need a few thousand.
 
 A goroutine counts as blocked after at least a minute, or longer than --hung-after by the kernel. A dump without durations
 (debug=0, debug=1) has only the numbers: the finding is then "likely".`,

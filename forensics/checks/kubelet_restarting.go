@@ -33,6 +33,7 @@ its own ("command failed", "Failed to run kubelet", F lines), the kernel's OOM k
   starting. The last step of the start that was logged shows what comes next (cmd/kubelet/app/server.go,
   pkg/kubelet/kubelet.go, 1.10 to 1.36).
 
+- Three events within an hour that report a start are as many starts.
 - Where systemd alone tells, its own count of restarts is reported, unless a kubelet is shown to run since.
 
 Evidence: lines of the kubelet and of systemd, NRestarts of systemctl(1). Where neither gives a reason for an end, the reason is unknown, and only
@@ -104,6 +105,10 @@ func countedFinding(p *forensics.Pass, counter logs.Event, n int64) forensics.Fi
 		ConfidenceWhy: "systemd counts its restarts; the kubelet's own lines were not read",
 		Refs:          logview.Refs(counter.Quotes...),
 		Remedies:      []forensics.Remedy{lookAtEnds()},
+	}
+	if counter.Code == "events" { // by events, which each start of a kubelet reports
+		f.Title = fmt.Sprintf("kubelet cannot finish starting: it has started %s within an hour", findings.Times(n))
+		f.ConfidenceWhy = "its events report each start; its own lines were not read"
 	}
 	if exits := logview.Events(p, "kubelet-exited"); len(exits) > 0 {
 		last := exits[len(exits)-1]

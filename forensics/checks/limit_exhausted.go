@@ -80,7 +80,7 @@ var limits = []limit{
 // find is the limit as an incident, if messages name it.
 func (l limit) find(p *forensics.Pass) []incident.Incident {
 	events := logview.Events(p, l.kind, kubeletFatal)
-	if slices.ContainsFunc(events, endsService) {
+	if slices.ContainsFunc(events, endsService) || logview.Written(p) && slices.ContainsFunc(events, cannotFork) {
 		l.few = 1
 	}
 	spec := incident.Spec{Window: 10 * time.Minute, Few: l.few, Subject: func(e logs.Event) forensics.Entity {
@@ -130,6 +130,11 @@ func pidsFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 		}
 	}
 	return f
+}
+
+// cannotFork says whether the kubelet could not start a process of its own, which measures disks.
+func cannotFork(e logs.Event) bool {
+	return e.Origin == "kubelet" && strings.Contains(e.Reason, "exec du - fork/exec") && e.Code == "EAGAIN"
 }
 
 // endsService says whether the kubelet or a container runtime ends since it cannot make a thread: it says so once.

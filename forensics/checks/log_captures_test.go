@@ -52,7 +52,7 @@ func TestCapturedLogs(t *testing.T) {
 	}{
 		{
 			"kubelet-1.17.4-hung-cephfs",
-			[]string{"kubelet-syncloop-stalled critical subsystem syncloop", "pod-orphaned warning pod " + web, "sandbox-create-failing info subsystem pod-network"},
+			[]string{"kubelet-syncloop-stalled critical subsystem syncloop", "pod-orphaned warning pod " + web, "node-not-ready info subsystem pod-network"},
 			[]string{
 				"no log line for 12 min, while other parts of the kubelet logged", "has logged nothing since 2026-11-20 10:00:10 UTC", "of 10:00:10 UTC",
 				"That line is the start of housekeeping, and its end is missing", "A subPath directory is left over",
@@ -73,7 +73,7 @@ func TestCapturedLogs(t *testing.T) {
 		},
 		{
 			"kubelet-1.34.4-unmount-busy",
-			[]string{"pod-terminating-stuck warning pod " + web + " because " + sub, "unmount-busy warning " + sub, "sandbox-create-failing info subsystem pod-network"},
+			[]string{"pod-terminating-stuck warning pod " + web + " because " + sub, "unmount-busy warning " + sub, "node-not-ready info subsystem pod-network"},
 			[]string{
 				"Pod default/web-lab-node-1 stuck in Terminating for 50 s: volume sub cannot be unmounted: target is busy",
 				"The kubelet's unmount was refused 7 times, from 10:28:13 UTC to 10:28:45 UTC. It waits 32 s until its next try.", `The deletion of default/web-lab-node-1 (` + web + `) has been stuck at the stage "volumes" (unmounting volumes) since`,
@@ -92,7 +92,7 @@ func TestCapturedLogs(t *testing.T) {
 			[]string{
 				"eviction-stuck warning subsystem eviction", "image-gc-failing warning subsystem image-gc",
 				"image-gc-removed-in-use info subsystem image-gc because subsystem eviction",
-				"sandbox-create-failing info subsystem pod-network",
+				"node-not-ready info subsystem pod-network",
 			},
 			[]string{"cannot be evicted: default/web-lab-node-1", "sha256:4e13ac714925", "must be loaded again by an operator", "The disk is not full of unused images"},
 		},

@@ -44,7 +44,8 @@ The kernel's own tables show what has failed behind the mount; reading them send
 They are read once, so requests in flight alone prove nothing. Messages of the kernel log about the server or device are
 quoted and show since when; alone they prove nothing.
 
-In a saved text, a call of strace(1) that has no end is enough, and a command that timeout(1) ended after --hung-after.`,
+In a saved text, a call of strace(1) that has no end is enough, and a command that timeout(1) ended after --hung-after. A sentence that
+says of df, ls or the like that it does not return makes it possible, if nothing else is found.`,
 	Severity: forensics.Critical,
 	Needs:    fsview.Needs,
 	Run: func(p *forensics.Pass) {

@@ -22,7 +22,8 @@ var nodeNotReady = forensics.Check{
 	Title: "The node is NotReady, by its kubelet",
 	Doc: `"Node became not ready", with the reason of the condition: the runtime, PLEG, the network plugin. The kubelet logs it once, and an event
 NodeReady when it ends. The reason is the cause; a runtime, PLEG or network that other checks report is linked. In the first minute of a
-kubelet it is normal and left out; while the node is being shut down, for half an hour, it is information. A node that is NotReady since its kubelet does not report at all leaves no such line.`,
+kubelet it is normal and left out; while the node is being shut down, for half an hour, it is information. A node that is NotReady since its kubelet does not report at all leaves no such line.
+"Container runtime network not ready" is reported here where no sandbox has failed.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -51,6 +52,9 @@ kubelet it is normal and left out; while the node is being shut down, for half a
 				f.Remedies = []forensics.Remedy{incident.Look("shows the conditions of the node as the API server has them", "kubectl", "describe", "node", argument)}
 			}
 			p.Report(f)
+		}
+		if !sandboxesFail(p) { // else the network belongs to these
+			noNetwork.report(p)
 		}
 	},
 }

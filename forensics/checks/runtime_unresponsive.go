@@ -43,6 +43,8 @@ listens there. No answer within 2 s is a warning, because a busy node can be tha
 stopped. A runtime without a running process is critical if the kubelet is configured for it or containers of it run. An
 answer to Version alone does not prove a healthy runtime: lists and the status of pods can still hang.
 
+A sentence that says of "docker ps" or the like that it does not return makes it possible, if nothing else is found.
+
 The kubelet's log shows it, too: such calls that failed with DeadlineExceeded or Unavailable, "container runtime is down", a
 socket that refuses. It is critical if that was logged for a minute or more and still at the log's end, and the log reaches
 the examination. A problem that was over by then is information.

@@ -1,6 +1,10 @@
 package logs
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
+)
 
 // imageGC reads usage=91 and "is at 91%", and the threshold: highThreshold=85, "the high threshold (85%)".
 func imageGC(e *entry, o *occurrence) bool {
@@ -24,6 +28,28 @@ func imageRemoved(e *entry, o *occurrence) bool {
 	}
 	return o.Image != ""
 }
+
+// sandboxImage reads `ImageDelete event &ImageDelete{Name:registry.k8s.io/pause:3.5,XXX_unrecognized:[],}` of the image that every sandbox needs.
+func sandboxImage(e *entry, o *occurrence) bool {
+	_, name, _ := strings.Cut(e.Message, "ame:")
+	name = strings.TrimLeft(name, `\" `)
+	if end := strings.IndexAny(name, `,"\ }`); end >= 0 {
+		name = name[:end]
+	}
+	base, _, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ":")
+	o.Image, o.Reason, o.Code = cut(name, maxName), "", ""
+	return strings.Contains(base, "pause") || base == "pod-infrastructure"
+}
+
+// ofText takes what no program has written.
+func ofText(e *entry, o *occurrence) bool {
+	o.Subject = Subject{}
+	before, _, _ := strings.Cut(e.Message, "ImagePullBack")
+	return e.Bare && e.Source == "" && !missesNone.MatchString(lastSentence(before))
+}
+
+// missesNone is a word of a sentence that says that no image is missing.
+var missesNone = pattern.New(`(?i)\b(?:no|never|without) (?:\w+ ){0,2}$`)
 
 // eventOfImageGC passes over what each kubelet says that has just started, before it has measured anything.
 func eventOfImageGC(e *entry, _ *occurrence) bool {

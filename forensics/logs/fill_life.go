@@ -142,8 +142,15 @@ func holdsKubelet(e *entry) bool {
 func unitRestarts(e *entry, o *occurrence) bool {
 	o.Subject = Subject{Reason: cut(e.Message, maxReason)}
 	o.Number = number(word(e.Message, "counter is at ", ". "))
+	if strings.HasPrefix(e.Message, byEvents) {
+		o.Code = "events"
+		return true
+	}
 	return holdsKubelet(e)
 }
+
+// byEvents begins what internal/kubectl makes of events that report the starts of a kubelet.
+const byEvents = "kubelet: restart counter"
 
 // unitStopping is systemd's word alone.
 func unitStopping(e *entry, o *occurrence) bool {

@@ -192,6 +192,18 @@ func crictlCall(call string) func(*entry, *occurrence) bool {
 	}
 }
 
+// scopeStop reads `docker-ID.scope stopping timed out. Killing.` of systemd, whose scopes of others are no containers.
+func scopeStop(e *entry, o *occurrence) bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(e.Message, "Unit "), ".scope")
+	for _, runtime := range []string{"docker-", "cri-containerd-", "crio-", "libpod-"} {
+		if id, ok := strings.CutPrefix(name, runtime); ok {
+			o.Container, o.Reason = cut(id, maxName), "systemd stopped it, and it did not end in time"
+			return true
+		}
+	}
+	return false
+}
+
 // unlisted reads the error of statistics for which the runtime has not listed its containers.
 func unlisted(e *entry, o *occurrence) bool {
 	o.Reason, o.Code = cut("ListContainers: "+errorOf(e), maxReason), "DeadlineExceeded"

@@ -438,7 +438,9 @@ func csiCall(e *entry, o *occurrence) bool {
 		volumeError(opUnmountVolume, text, o)
 		return true
 	}
-	switch {
+	switch os := osCode(text); {
+	case (os == "ENOTCONN" || os == "ESTALE") && strings.Contains(text, "stat /"): // of a mount
+		o.Kind, o.Code = kindMountDead, os
 	case unmountFailed.MatchString(text):
 		o.Kind = kindCSIUnmountFailed
 	case attachFailed.MatchString(text):

@@ -43,6 +43,10 @@ const (
 	// KindImagePullFailed: `"PullImage from image service failed" image=…`, `"Failed to pull image"`, and errors syncing
 	// a pod with ErrImagePull, ImagePullBackOff or ErrImageNeverPull. Image, PodName, Reason, Code (gRPC or the word).
 	KindImagePullFailed Kind = "image-pull-failed"
+	// kindSandboxImageDeleted: containerd's `ImageDelete event &ImageDelete{Name:…/pause:3.5,…}`. Image.
+	kindSandboxImageDeleted Kind = "sandbox-image-deleted"
+	// kindImageMissed is a sentence, or a row of a table, with ImagePullBackOff or the like.
+	kindImageMissed Kind = "image-missed"
 )
 
 // diskMessages are image and container garbage collection, evictions, admission, and pulls that fail.
@@ -142,6 +146,17 @@ var diskMessages = []message{
 			{start: "Failed to admit pod", has: "node has conditions: ", fill: admission},
 			{start: "Failed to admit pod to node", fill: admission},
 		},
+	},
+	{
+		kind: kindSandboxImageDeleted, severity: SeverityRoutine, words: "the runtime deleted the image of sandboxes",
+		rules: []rule{
+			{start: "ImageDelete event &ImageDelete{Name:", fill: sandboxImage, runtime: true},
+			{start: "ImageDelete event name:", fill: sandboxImage, runtime: true}, // containerd 1.7
+		},
+	},
+	{
+		kind: kindImageMissed, severity: SeverityRoutine, words: "an image is missing, by what a sentence says",
+		rules: []rule{{has: "ImagePullBackOff", prose: true, fill: ofText}, {has: "ImagePullBackoff", prose: true, fill: ofText}, {has: "ErrImageNeverPull", prose: true, fill: ofText}},
 	},
 	{
 		kind: KindImagePullFailed, lane: LaneDisk, words: "image could not be pulled",

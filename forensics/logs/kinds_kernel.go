@@ -122,6 +122,7 @@ var kernelMessages = []message{
 		kind: KindKernelDeviceOffline, lane: LaneKernel, words: "an offline device",
 		rules: []rule{
 			{has: "rejecting I/O to offline device", fill: device},
+			{has: "device offline error, dev ", fill: device}, // since Linux 5.17
 			{has: "rejecting I/O to dead device", fill: device},
 			{has: "remaining active paths: 0", fill: device},
 			{has: "Device offlined", fill: device},
@@ -214,6 +215,7 @@ var kernelMessages = []message{
 			{has: "EXT4-fs (", err: "I/O error while writing", find: "I/O error while writing", fill: fileSystem},
 			{has: "EXT4-fs (", err: "error loading journal", find: "error loading journal", fill: fileSystem},
 			{has: "EXT4-fs (", err: "ext4_check_descriptors", find: "ext4_check_descriptors", fill: fileSystem},
+			{has: "XFS (", err: "log mount failed", find: "log mount failed", fill: fileSystem},
 			{has: "XFS (", err: "log mount/recovery failed", find: "log mount/recovery failed", fill: fileSystem},
 			{has: "EXT4-fs (", err: "of unsupported optional features", find: "unsupported optional features", fill: fileSystem},
 			{has: "XFS (", err: "unknown incompatible features", find: "unknown incompatible features", fill: fileSystem},

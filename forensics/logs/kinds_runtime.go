@@ -120,6 +120,8 @@ var runtimeMessages = []message{
 		rules: []rule{
 			{start: "StopContainer ", has: "from runtime service failed", fill: runtimeCall},
 			{event: "StopSilent", fill: wholeMessage},
+			{has: ".scope stopping timed out. Killing.", fill: scopeStop}, // systemd
+			{has: ".scope: Stopping timed out. Killing.", fill: scopeStop},
 			{start: "Container termination failed with gracePeriod", fill: runtimeCall},
 			{start: "Container \"", has: " termination failed with gracePeriod ", fill: terminationFailed},
 			{start: "Container \"", has: " termination failed after ", fill: terminationFailed},

@@ -32,12 +32,14 @@ var (
 	// unitWaits is a unit whose ExecStartPre has not ended for longer than TimeoutStartSec gives it by default (systemd.service(5)).
 	unitWaits = pattern.New(`^Active: (activating \(start-pre\)) since .*; ((?:\d+ ?(?:h|days?|weeks?|months?|years?) |[2-9]min |\d\dmin ).*ago)`)
 	// unitEnded is of a main process that has ended with an error, where nothing says that the unit is started again.
-	unitEnded   = pattern.New(`^(?:Process: \d+ ExecStart=\S*/kubelet\b.*|Main PID: \d+) \(code=(?:exited|dumped), status=([1-9]\d*/\w+)\)$`)
-	unitState   = pattern.New(`^ActiveState=(inactive|failed)$`)
-	ofKubelet   = pattern.New(`\bsystemctl status kubelet(?:\.service)?(?:\W|$)|\bis-active kubelet(?:\.service)?(?:\s|$)|^Process: \d+ ExecStart=\S*/kubelet\b|kubelet.*/status\b|\bsystemctl\b.* show\b.*\skubelet(?:\.service)?(?:\s|$)|^Id=kubelet\.service$|^Name:\s+kubelet$`)
-	asksUnit    = pattern.New(`[#$] (?:sudo )?systemctl (?:is-active|status|show)\b`) // of another one
-	processStop = pattern.New(`^State:\s+([Tt]) \((?:stopped|tracing stop)\)`)
-	processID   = pattern.New(`^(?:Tgid|Pid):\s+(\d+)`)
+	unitEnded = pattern.New(`^(?:Process: \d+ ExecStart=\S*/kubelet\b.*|Main PID: \d+) \(code=(?:exited|dumped), status=([1-9]\d*/\w+)\)$`)
+	// unitInspected is what "microk8s inspect" prints.
+	unitInspected = pattern.New(`^FAIL: +Service snap\.microk8s\.daemon-kubel(?:et|ite) is not running`)
+	unitState     = pattern.New(`^ActiveState=(inactive|failed)$`)
+	ofKubelet     = pattern.New(`\bsystemctl status kubelet(?:\.service)?(?:\W|$)|\bis-active kubelet(?:\.service)?(?:\s|$)|^Process: \d+ ExecStart=\S*/kubelet\b|kubelet.*/status\b|\bsystemctl\b.* show\b.*\skubelet(?:\.service)?(?:\s|$)|^Id=kubelet\.service$|^Name:\s+kubelet$`)
+	asksUnit      = pattern.New(`[#$] (?:sudo )?systemctl (?:is-active|status|show)\b`) // of another one
+	processStop   = pattern.New(`^State:\s+([Tt]) \((?:stopped|tracing stop)\)`)
+	processID     = pattern.New(`^(?:Tgid|Pid):\s+(\d+)`)
 )
 
 // nearHeading is how many lines stand between the heading of a service, or the name of a process, and its state.
@@ -56,6 +58,10 @@ func (r *serviceReader) line(s string, number int) {
 	}
 	if m := unitHeading.FindStringSubmatch(text); m != nil {
 		r.ours, r.above, r.runs = slices.Contains(logs.KubeletUnits, m[1]), 0, false
+		return
+	}
+	if unitInspected.MatchString(text) {
+		r.to.found(&kubelet.Instance{Expected: "microk8s inspect says that its service is not running (" + savedAt(r.name, number) + ")"}, r.name)
 		return
 	}
 	if ofKubelet.MatchString(text) {

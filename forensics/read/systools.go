@@ -131,7 +131,7 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{&processReader{to: x, name: name}, []string{" D", " T", "PID", "ps "}},
 		{&zombieReader{to: x, name: name}, []string{"zombie", "defunct", "Z"}},
 		{&fileReader{to: x, name: name}, []string{"vol_data.json", "(deleted)", "NLINK"}},
-		{&serviceReader{to: x, name: name}, []string{"kubelet", "k3s", "rke2"}},
+		{&serviceReader{to: x, name: name}, []string{"kubelet", "k3s", "rke2", "kubelite"}},
 		{&searchReader{to: x, name: name}, []string{"kubectl", "oc "}},
 		{&leakReader{to: x, name: name}, []string{"/mountinfo", "/mounts", "findmnt "}},
 		{&timeReader{to: x, name: name}, []string{"time "}},

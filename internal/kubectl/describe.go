@@ -34,7 +34,7 @@ var (
 	podRow = pattern.New(namespaced + `\d+/\d+\s+([A-Z][\w:/-]*)\s+\d+(?: \(\S+ ago\))?(?:\s*$|\s+(` + span + `)(?:\s+(?:<none>|[\da-f.:]+)\s+([\w.-]+|<none>))?(?:\s.*)?$)`)
 	// claimRow is one of "get pvc": [NAMESPACE] NAME STATUS VOLUME CAPACITY ACCESS MODES …; volumeRow one of "get pv": NAME CAPACITY
 	// ACCESS MODES RECLAIM POLICY STATUS CLAIM ….
-	claimRow  = pattern.New(namespaced + `Terminating\s+([a-z0-9][\w.-]*)\s+\d+\w*\s+` + modes + `\s`)
+	claimRow  = pattern.New(namespaced + `Terminating\s+(?:([a-z0-9][\w.-]*)\s+\d+\w*\s+` + modes + `\s|(pvc-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\s*$)`) // the end may be cut off
 	volumeRow = pattern.New(`^\s*(?:persistentvolume/)?([a-z0-9][a-z0-9.-]*)\s+\d+\w*\s+` + modes + `\s+(Delete|Retain|Recycle)\s+Terminating\s+([a-z0-9][\w-]*/[\w.-]+)\s`)
 )
 
@@ -95,7 +95,7 @@ func (p *page) tableRow(i int) {
 	if m := podRow.FindStringSubmatch(line); m != nil {
 		p.rows = append(p.rows, described{kind: "Pod", namespace: cmp.Or(m[1], p.namespace), name: m[2], node: strings.Trim(m[5], "<>"), line: i, fields: map[string][]string{"Status": {m[3]}, "Age": {m[4]}}})
 	} else if m := claimRow.FindStringSubmatch(line); m != nil {
-		p.rows = append(p.rows, described{kind: "PersistentVolumeClaim", namespace: cmp.Or(m[1], p.namespace), name: m[2], fields: map[string][]string{"Status": {"Terminating"}, "Volume": {m[3]}}})
+		p.rows = append(p.rows, described{kind: "PersistentVolumeClaim", namespace: cmp.Or(m[1], p.namespace), name: m[2], fields: map[string][]string{"Status": {"Terminating"}, "Volume": {cmp.Or(m[3], m[4])}}})
 	} else if m := volumeRow.FindStringSubmatch(line); m != nil {
 		p.rows = append(p.rows, described{kind: "PersistentVolume", name: m[1], fields: map[string][]string{"Status": {"Terminating"}, "Reclaim Policy": {m[2]}, "Claim": {m[3]}}})
 	}

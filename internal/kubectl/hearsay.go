@@ -15,6 +15,9 @@ const stopSilent = "StopSilent"
 // possible is a word of a sentence about what may be.
 var possible = pattern.New(`\bmay\b|(?i)\b(?:if|can|could|might|when|whenever|guide|how to|why do|stories)\b`)
 
+// busyRemoval is a sentence about a container that cannot be removed, since a mount of it is in use.
+var busyRemoval = pattern.New(`(?i)\b(?:docker|podman) rm\b[^.。！!\n]{0,60}\bdevice (?:or resource )?(?:is )?busy`)
+
 // Hearsay returns a text with the first line that tells of a command or a pod that is stuck, in somebody's own words, replaced by an event of
 // that; nil if there is none, or if the text shows more.
 func Hearsay(text []byte) []byte {
@@ -32,6 +35,8 @@ func Hearsay(text []byte) []byte {
 				e.Reason = stopSilent
 			}
 			e.Message = "the text says that it does not return: " + c.String()
+		} else if ofCommand && busyRemoval.MatchString(line) {
+			e.Reason, e.Component, e.Message = stopSilent, hearsay.Origin, "the text says that it is busy: "+strings.TrimSpace(line)
 		} else if ofPod && saysStuck.MatchString(line) && !possible.MatchString(line) {
 			e.Reason, e.Kind, e.Name, e.Message = StuckTerminating, "Pod", "unnamed", strings.TrimSpace(line)
 		} else {

@@ -64,6 +64,7 @@ func Lines(text []byte, saved time.Time) (lines, objects, shown []byte) {
 	p.overRecords()
 	p.listedAgain()
 	p.stuck()
+	p.startedOften()
 	p.complete()
 	shown = p.shown()
 	if len(p.events) == 0 && len(p.objects) == 0 && shown == nil {

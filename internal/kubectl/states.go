@@ -87,6 +87,31 @@ func (p *page) state(i int) int {
 	return 1
 }
 
+// startedOften adds the event of a kubelet that has reported its start again and again within an hour.
+func (p *page) startedOften() {
+	const often, most = 3, time.Hour
+	var starts []found
+	for _, e := range p.events {
+		if e.Reason == "Starting" && strings.HasPrefix(e.Message, "Starting kubelet") && !e.Last.IsZero() && (len(starts) == 0 || e.Host == starts[0].Host) {
+			starts = append(starts, e)
+		}
+	}
+	if len(starts) < often {
+		return
+	}
+	byTime := func(a, b found) int { return a.Last.Compare(b.Last) }
+	first, last := slices.MinFunc(starts, byTime), slices.MaxFunc(starts, byTime)
+	if last.Last.Sub(first.Last) > most || slices.ContainsFunc(p.events, func(e found) bool { return e.Reason == "NodeReady" && !e.Last.Before(last.Last) }) {
+		return
+	}
+	last.Reason, last.Type, last.Component, last.Message = kubeletRestarts, "Warning", "kubelet", "kubelet: restart counter is at "+decimal(int64(len(starts)))
+	for i := range p.events {
+		if p.events[i].line == last.line {
+			p.events[i].Event = last.Event
+		}
+	}
+}
+
 // restartingUnit is the unit of a kubelet whose properties stand around a line, if it has ended and is to be started again; "" otherwise.
 func (p *page) restartingUnit(i int) string {
 	from, to := i, i

@@ -38,7 +38,7 @@ func (p *page) stuck() {
 			}
 		}
 	}
-	if len(p.rows) == 0 || slices.ContainsFunc(p.lines, mayWait.MatchString) || !slices.ContainsFunc(p.lines, saysStuck.MatchString) {
+	if len(p.rows) == 0 || slices.ContainsFunc(p.lines, mayWait.MatchString) || !slices.ContainsFunc(p.lines, saysStuck.MatchString) && !p.allStuck() {
 		return
 	}
 	last := map[string]int{}
@@ -54,6 +54,14 @@ func (p *page) stuck() {
 		}
 		p.saidStuck(row.line, row.namespace, row.name, "a table shows the pod in Terminating, and the text says that it stays so")
 	}
+}
+
+// allStuck says whether a text shows nothing but a crowd of pods in Terminating, none of which is young: people paste no other table of them.
+func (p *page) allStuck() bool {
+	const crowd = 6
+	return len(p.rows) >= crowd && !slices.ContainsFunc(p.rows, func(d described) bool {
+		return d.kind != "Pod" || d.value("Status") != "Terminating" || length(d.value("Age")) < time.Hour
+	})
 }
 
 //go:noinline

@@ -223,8 +223,8 @@ func PickedWithin(p *forensics.Pass, last *time.Time, pause time.Duration) bool 
 	return all > 0 && all <= mostWritten && (lines <= fewLines || bytes > 0 && bytes <= fewBytes) && Within(last, lastShown(p), pause)
 }
 
-// onlyEvents says whether all there is are events of the API.
-func onlyEvents(p *forensics.Pass) bool {
+// OnlyEvents says whether all there is are events of the API.
+func OnlyEvents(p *forensics.Pass) bool {
 	return !slices.ContainsFunc(Story(p).Files, func(f logs.File) bool { return f.Format != "event" })
 }
 
@@ -282,7 +282,7 @@ func LastWritten(p *forensics.Pass, last *time.Time) bool {
 
 // lastShown is the time of the last line of the logs. Ages of events count from when the table was printed, which is no event.
 func lastShown(p *forensics.Pass) *time.Time {
-	if onlyEvents(p) {
+	if OnlyEvents(p) {
 		return Last(Story(p).Events)
 	}
 	return Story(p).Last
@@ -294,7 +294,7 @@ func StillComes(p *forensics.Pass, e logs.Event) bool {
 	if e.Count >= FewFailures && e.First != nil && last != nil {
 		pace = 2 * last.Sub(*e.First) / time.Duration(e.Count)
 	}
-	if e.Count >= eventBurst && onlyEvents(p) {
+	if e.Count >= eventBurst && OnlyEvents(p) {
 		pace = max(pace, 3*eventPause)
 	}
 	return Current(p, last) || Within(last, KubeletEnd(p), pace)
