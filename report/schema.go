@@ -20,12 +20,12 @@ var packedSchema string
 // Unknown properties are allowed, since a version can get new fields. A property is required if it is always present.
 func JSONSchema() []byte {
 	r, err := gzip.NewReader(strings.NewReader(packedSchema))
-	if err != nil {
-		panic(err) // the file is a part of the program
+	if err != nil { // never: the file is a part of the program, and a test reads it
+		return nil
 	}
 	schema, err := io.ReadAll(r)
 	if err != nil {
-		panic(err)
+		return nil
 	}
 	return schema
 }

@@ -93,6 +93,7 @@ func TestSiblingsOfPasted(t *testing.T) {
 		"images that were removed, and are missed":            {removal + "\ncoredns sits in ImagePullBackOff since then\n", "image-gc-removed-in-use"},
 		"images that were removed, and none is missed":        {removal + "\nthere is no ImagePullBackOff anywhere\n", ""},
 		"the image of sandboxes that was removed":             {removal + `Nov 20 10:02:46 w1 containerd[1855]: time="2026-11-20T10:02:46Z" level=info msg="ImageDelete event &ImageDelete{Name:registry.local/pause:3.5,XXX_unrecognized:[],}"` + "\n", "image-gc-removed-in-use"},
+		"the image of sandboxes that was removed by another":  {removal + `Nov 20 10:04:46 w1 containerd[1855]: time="2026-11-20T10:04:46Z" level=info msg="ImageDelete event &ImageDelete{Name:registry.local/pause:3.5,XXX_unrecognized:[],}"` + "\n", ""},
 		"another image that was removed":                      {removal + `Nov 20 10:02:46 w1 containerd[1855]: time="2026-11-20T10:02:46Z" level=info msg="ImageDelete event &ImageDelete{Name:registry.local/pauses/web:3.5,XXX_unrecognized:[],}"` + "\n", ""},
 		"a service that microk8s finds stopped":               {"Inspecting services\n  Service snap.microk8s.daemon-containerd is running\n FAIL:  Service snap.microk8s.daemon-kubelet is not running\n", "kubelet-not-running"},
 		"services that microk8s finds running":                {"Inspecting services\n  Service snap.microk8s.daemon-containerd is running\n  Service snap.microk8s.daemon-kubelet is running\n", ""},

@@ -43,7 +43,7 @@ func isBrief(text []byte) bool {
 // look learns from the beginning of a log, or from all of it, which lines somebody shows for what they say.
 func (p *lineParser) look(text []byte, whole bool) {
 	p.brief = whole && isBrief(text)
-	p.shown = nil
+	p.shown, p.lenient = nil, false
 	if whole && !p.brief {
 		p.shown = shownLines(text)
 	}
@@ -84,14 +84,14 @@ var isValue = pattern.New(`^\s*(?:- )?[a-z]\w*: ['"|>]`)
 
 // findWithin finds the rule for a message that stands in a sentence, in a text in which nothing else is known.
 func (b *rulebook) findWithin(e *entry, o *occurrence) (known, bool) {
-	if !e.Lenient || e.Origin != "" || len(e.Message) > maxSentence || wordsWithin().next([]byte(e.Message), 0) < 0 {
+	if !e.Lenient || e.Origin != "" || len(e.Message) > maxSentence || isValue.MatchString(e.Message) || wordsWithin().next([]byte(e.Message), 0) < 0 {
 		return known{}, false
 	}
 	sentence, fields, brief := e.Message, e.Fields, e.Brief
 	for i := range b.within {
 		r := &b.within[i]
 		before, behind, ok := strings.Cut(sentence, cmp.Or(r.start, r.has))
-		if !ok || isValue.MatchString(sentence) || strings.Count(before, "`")%2 > 0 || strings.HasSuffix(before, `"`) || past.MatchString(lastSentence(before)) || overBehind.MatchString(behind) {
+		if !ok || strings.Count(before, "`")%2 > 0 || strings.HasSuffix(before, `"`) || past.MatchString(lastSentence(before)) || overBehind.MatchString(behind) {
 			continue
 		}
 		e.Fields, e.Brief = nil, true

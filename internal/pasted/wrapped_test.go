@@ -15,6 +15,7 @@ func TestParagraphs(t *testing.T) {
 		{"nothing", "a\nb\n\nc\n", ""},
 		{"a line of a log begins anew", "known mess\nI1120 10:02:45.000001    2588 a.go:1] age\n", ""},
 		{"one line", "known message\n", ""},
+		{"more lines than a message has", "known mess\n" + strings.Repeat("age\n", mostWrapped), ""},
 	} {
 		if got := string(Paragraphs([]byte(c.text), known)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
