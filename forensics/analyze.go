@@ -10,7 +10,6 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
-	"github.com/nodeforensics/nodeforensics/internal/hearsay"
 	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
@@ -75,8 +74,8 @@ func raiseLone(list []Finding) {
 	}
 	for i := range list {
 		if f := &list[i]; f.Lone {
-			if f.Severity, f.Confidence = Warning, Possible; f.ConfidenceWhy != hearsay.Says {
-				f.ConfidenceWhy = "only a few lines were given, which do not show whether it is repeated"
+			if f.Severity = Warning; f.Confidence != Possible { // which has a reason of its own
+				f.Confidence, f.ConfidenceWhy = Possible, "only a few lines were given, which do not show whether it is repeated"
 			}
 		}
 	}

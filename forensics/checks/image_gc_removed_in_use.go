@@ -79,9 +79,9 @@ func imagesRemovedFinding(p *forensics.Pass, removed, missing []logs.Event) fore
 	}
 	f.Remedies = imageRemedies()
 	f.Lone = len(logview.Events(p, "image-missed")) > 0
-	if deleted := sandboxImageDeleted(p, removed); deleted.Image != "" {
-		f.Severity, f.Confidence, f.ConfidenceWhy = forensics.Warning, forensics.Likely, "the runtime logs that it deleted it right after the kubelet's removal"
-		f.Title = "The kubelet removed the sandbox image, which every new pod needs: " + shortImage(deleted.Image)
+	if deleted := sandboxImageDeleted(p, smallImages(removed)); deleted.Image != "" {
+		f.Severity, f.ConfidenceWhy = forensics.Warning, "the runtime deleted it right after the kubelet's removal; by its name and size it is the sandbox image, and a pod can have one like it"
+		f.Title = "The kubelet may have removed the sandbox image, which every new pod needs: " + shortImage(deleted.Image)
 		f.Refs = append(logview.EventRefs(deleted), f.Refs...)
 	}
 	if len(missing) > 0 {
@@ -126,12 +126,16 @@ func missingAfter(removed, pulls []logs.Event) []logs.Event {
 // noSandboxImage are the sandboxes that failed for want of their image after an image was removed that is as small as theirs. Every pod
 // needs it, so the node had it before. An error without a time stands in what somebody writes of the present.
 func noSandboxImage(removed, failed []logs.Event) []logs.Event {
-	const small = 1 << 20 // pause has 0.3 to 0.8 MB
-	removed = sorting.Delete(slices.Clone(removed), func(e logs.Event) bool { return e.Number <= 0 || e.Number >= small })
-	first := logview.First(removed)
+	first := logview.First(smallImages(removed))
 	return sorting.Delete(slices.Clone(failed), func(e logs.Event) bool {
 		return e.Cause() != "sandbox-image" || first == nil || e.First != nil && e.First.Before(*first)
 	})
+}
+
+// smallImages are those that are as small as that of sandboxes.
+func smallImages(removed []logs.Event) []logs.Event {
+	const small = 1 << 20 // pause has 0.3 to 0.8 MB
+	return sorting.Delete(slices.Clone(removed), func(e logs.Event) bool { return e.Number <= 0 || e.Number >= small })
 }
 
 // sandboxImageDeleted is the message of a runtime that it has deleted the image of sandboxes for the kubelet.

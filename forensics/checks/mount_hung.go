@@ -87,7 +87,7 @@ func hungFinding(p *forensics.Pass, s fsview.Superblock) forensics.Finding {
 	if s.Health.Seconds == 0 {
 		f.Title, f.Confidence = s.Label()+" does not respond: "+s.Health.Call+" has not returned", forensics.Likely
 		f.ConfidenceWhy = "strace printed the call without its end, and not for how long; whether it has ended since is not known"
-		if s.Health.Error == hearsay.Says {
+		if s.Health.Method == hearsay.Method {
 			return hearsayFinding(p, s, f)
 		}
 	}

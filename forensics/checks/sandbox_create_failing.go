@@ -18,7 +18,8 @@ import (
 var sandboxCreateFailing = forensics.Check{
 	ID:    "sandbox-create-failing",
 	Title: "Pod sandboxes cannot be created",
-	Doc: `"RunPodSandbox from runtime service failed", "failed to setup network for sandbox": no container of the pod can start. The error names the network plugin, the registry of the pause image or the runtime. Three failures, the last of them
+	Doc: `"RunPodSandbox from runtime service failed", "failed to setup network for sandbox": no container of the pod can start.
+The error names the network plugin, the registry of the pause image or the runtime. Three failures, the last of them
 within six minutes, are a warning, since the kubelet waits up to five minutes between two tries. Of a few lines that were picked from a log,
 one failure at their end is possible. "Container runtime network not ready"
 belongs to it, and to node-not-ready where no sandbox has failed; it is information until a pod waits for it or the node is NotReady. A runtime that does not respond at all is the cause.`,

@@ -32,7 +32,8 @@ type Health struct {
 	Device     string `json:"device"`
 	MountPoint string `json:"mount_point"`
 	Status     Status `json:"status"`
-	// Method is "passive" (threads were seen waiting or failing), "probe" (this program probed the mount) or absent.
+	// Method is "passive" (threads were seen waiting or failing), "probe" (this program probed the mount), "hearsay" (a sentence in a saved
+	// text says so) or absent.
 	Method string `json:"method,omitempty"`
 	// Seconds is how long the answer took, or how long there was none. It is a lower bound for a hung mount.
 	Seconds float64 `json:"duration_seconds,omitempty"`

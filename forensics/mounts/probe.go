@@ -3,6 +3,8 @@ package mounts
 import (
 	"fmt"
 	"time"
+
+	"github.com/nodeforensics/nodeforensics/internal/hearsay"
 )
 
 // Skip says why a mount was not probed.
@@ -50,6 +52,8 @@ type Probe struct {
 	// Errno is the name of the error of Call ("ESTALE"), absent where it succeeded or failed without one; Error its text.
 	Errno string `json:"errno,omitempty"`
 	Error string `json:"error,omitempty"`
+	// Said says that nothing was probed: a sentence in a saved text says that a command on it, Call, has not returned.
+	Said bool `json:"said,omitempty"`
 	// Suspended says that its device-mapper device was suspended.
 	Suspended bool `json:"suspended,omitempty"`
 }
@@ -86,7 +90,9 @@ func (p Probe) Judge(m Mount, hungAfter, slowAfter time.Duration) Health {
 		if p.Awake >= hungAfter.Seconds() {
 			h.Status, h.Since = StatusHung, p.Since
 		}
-		h.Reason, h.Error = p.pending(), p.Error
+		if h.Reason = p.pending(); p.Said {
+			h.Method = hearsay.Method
+		}
 	case p.Error != "":
 		h.Status, h.Error = statusOf(p.Errno), p.Error
 		if h.Status == StatusNotProbed {

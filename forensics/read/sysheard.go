@@ -19,6 +19,6 @@ func (r *hearsayReader) line(s string, _ int) {
 	if !ok || c.Verb != "" || len(r.to.errors) >= mostSaved {
 		return
 	}
-	r.to.errors = append(r.to.errors, pathCall{path: path.Clean(cmp.Or(c.Path, hearsay.Unnamed)), call: c.Program, text: hearsay.Says, pending: true})
+	r.to.errors = append(r.to.errors, pathCall{path: path.Clean(cmp.Or(c.Path, hearsay.Unnamed)), call: c.Program, pending: true, said: true})
 	r.to.saw(forensics.SourceHealth, r.name)
 }

@@ -109,6 +109,7 @@ type pathCall struct {
 	call              string // of a tool that was measured
 	seconds           float64
 	pending           bool // it had not returned by then
+	said              bool // by a sentence alone
 }
 
 // A lineReader takes one sort of output from a text, line by line.
@@ -326,7 +327,7 @@ func (x *systemText) addErrors(e *forensics.Evidence) {
 			done[m.Device] = failed.errno != ""
 			p := mounts.Probe{
 				MountID: m.ID, Device: m.Device, MountPoint: m.MountPoint, Call: cmp.Or(failed.call, "statfs"), Errno: failed.errno, Error: failed.text,
-				Seconds: failed.seconds, Pending: failed.pending,
+				Seconds: failed.seconds, Pending: failed.pending, Said: failed.said,
 			}
 			if p.Pending {
 				p.Awake = p.Seconds

@@ -73,6 +73,8 @@ func IsProse(text []byte) bool { return !ShowsMore(text) && !shown.Match(text) }
 const (
 	// Origin is who reports what a sentence says, in place of a program.
 	Origin = "people"
+	// Method is how the state of a mount is known then, in place of a probe.
+	Method = "hearsay"
 	// Unnamed stands for the mount point of a file system that the sentence does not name.
 	Unnamed = "unnamed"
 	// Says is why it is believed.
@@ -130,7 +132,7 @@ func Hanging(line string) (c Command, ok bool) {
 		}
 		c = Command{Program: text(1) + text(2), Verb: text(3), Path: strings.TrimRight(text(5), ".")}
 		behind := line[at+m[1]:]
-		if said := hangs.FindString(behind); said != "" && !unreal.MatchString(said) && !others.MatchString(said) && !unreal.MatchString(clause(line[:at+m[0]])) && !isPrompt(line[:at+m[0]]) {
+		if said := hangs.FindString(behind); said != "" && !unreal.MatchString(said) && !others.MatchString(said) && !unreal.MatchString(clause(line[:at+m[0]])) {
 			return c, true
 		}
 		at += m[1]
@@ -147,9 +149,4 @@ func clause(before string) string {
 		before = before[i:]
 	}
 	return before
-}
-
-// isPrompt says whether a command stands behind the prompt of a shell, or on a line of a log.
-func isPrompt(before string) bool {
-	return strings.HasSuffix(before, "$") || strings.HasSuffix(before, "#") || strings.Contains(before, "]$ ") || strings.Contains(before, "]# ") || strings.Contains(before+" ", "]: ")
 }

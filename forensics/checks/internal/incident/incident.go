@@ -114,7 +114,7 @@ const untimed = 30 * time.Minute
 func (s Spec) judge(p *forensics.Pass, i *Incident) {
 	i.Count, i.First, i.Last = logview.Count(i.Events), logview.First(i.Events), logview.Last(i.Events)
 	window := cmp.Or(s.Window, 150*time.Second)
-	if logview.OnlyEvents(p) && logview.Written(p) && !startedSince(p, i.Last) {
+	if logview.OnlyEvents(p) && logview.Written(p) && !logview.PodStartedSince(p, i.Last) {
 		window = max(window, untimed)
 	}
 	i.Current = s.Lasting || logview.Within(i.Last, logview.KubeletEnd(p), window) && logview.Ago(p, i.Events) <= max(window, untimed).Seconds()
@@ -145,12 +145,6 @@ func (s Spec) judge(p *forensics.Pass, i *Incident) {
 		}
 		i.First = i.Last
 	}
-}
-
-// startedSince says whether events show that a container of a pod was started after a time.
-func startedSince(p *forensics.Pass, t *time.Time) bool {
-	last := logview.Last(logview.Events(p, "pod-started"))
-	return t != nil && last != nil && last.After(*t)
 }
 
 // shown says whether somebody who shows the messages may show them because of what they say. Those of the kernel stand in each excerpt of its

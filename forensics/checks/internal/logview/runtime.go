@@ -162,8 +162,13 @@ var ofPods = []logs.Kind{
 
 // podStarted says that containers were started since such a call: the runtime is there again.
 func podStarted(p *forensics.Pass, e logs.Event) bool {
-	last, start := Last([]logs.Event{e}), Last(Events(p, "pod-started"))
-	return slices.Contains(ofPods, e.Kind) && last != nil && start != nil && start.After(*last)
+	return slices.Contains(ofPods, e.Kind) && PodStartedSince(p, Last([]logs.Event{e}))
+}
+
+// PodStartedSince says whether events show that a container of a pod was started after a time.
+func PodStartedSince(p *forensics.Pass, t *time.Time) bool {
+	start := Last(Events(p, "pod-started"))
+	return t != nil && start != nil && start.After(*t)
 }
 
 // kubeletFatal is a kubelet that ends: it does so when it cannot connect to the runtime.
