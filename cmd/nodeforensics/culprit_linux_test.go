@@ -309,10 +309,18 @@ func TestAStoppedKubeletIsSaidToBeStopped(t *testing.T) {
 	root := t.TempDir()
 	server := mountVolume(t, root, testfuse.NewUID(), someVolume())
 	kubelet := startKubelet(t, root)
+	pid := kubelet.Process.Pid
+	// Of a goroutine that runs, memory shows no frame. On a busy machine, one may still do so.
+	testfuse.Await(t, "the kubelet to wait for work", func() bool {
+		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+		return err == nil && !slices.ContainsFunc(tasks, func(task os.DirEntry) bool {
+			tid, _ := strconv.Atoi(task.Name())
+			return taskState(pid, tid) != "S"
+		})
+	})
 	if err := kubelet.Process.Signal(unix.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	pid := kubelet.Process.Pid
 	testfuse.Await(t, "the kubelet to be stopped", func() bool { return strings.Contains(taskState(pid, pid), "T") })
 	server.Hang()
 	r := examine(t, 0, "--hung-after", "2s").report(t)

@@ -2,9 +2,11 @@ package checks
 
 import (
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -34,7 +36,7 @@ func TestPastedFiles(t *testing.T) {
 
 // A pastedFile is a file in testdata/pasted, with the checks of which any may be the first root cause, and what is said of it.
 type pastedFile struct {
-	name        string
+	name, text  string
 	want        []string
 	root, typed string
 }
@@ -62,9 +64,28 @@ func pastedFiles(t *testing.T) []pastedFile {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := analyzePasted(t, string(text))
-			pastedOnce.files = append(pastedOnce.files, pastedFile{row[0], strings.Split(row[1], "|"), rootOf(a), typed(a)})
+			pastedOnce.files = append(pastedOnce.files, pastedFile{name: row[0], want: strings.Split(row[1], "|"), text: string(text)})
 		}
+		atOnce(pastedOnce.files, func(s *pastedFile) {
+			a := analyzePasted(t, s.text)
+			s.root, s.typed = rootOf(a), typed(a)
+		})
 	})
 	return pastedOnce.files
+}
+
+// atOnce does something with each file, on all processors.
+func atOnce(files []pastedFile, do func(*pastedFile)) {
+	var (
+		next atomic.Int64
+		all  sync.WaitGroup
+	)
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
+				do(&files[i])
+			}
+		})
+	}
+	all.Wait()
 }

@@ -10,21 +10,22 @@ import (
 	"unsafe"
 )
 
-// A Pattern is a [regexp.Regexp] that is compiled when it is first used. Its methods are those of the same names. Of a text without the
-// literals that a match has, it says so without the expression.
+// A Pattern is a [regexp.Regexp] that is compiled when it is first used. Its methods are those of the same names. Of a text that
+// begins as no match does, or without the literals that a match has, it says so without the expression.
 type Pattern struct {
-	compiled func() expression
+	compiled func() *expression
 }
 
 type expression struct {
-	re   *regexp.Regexp
-	need need
+	re    *regexp.Regexp
+	first first
+	need  need
 }
 
 // New returns a pattern. In a test binary that the go command starts it is compiled at once, so that none is wrong that no test
 // uses; not in those that tests start of themselves, to be a server, a kubelet or kubectl.
 func New(expr string) *Pattern {
-	p := &Pattern{sync.OnceValue(func() expression { return expression{regexp.MustCompile(expr), needOf(expr)} })}
+	p := &Pattern{sync.OnceValue(func() *expression { return &expression{regexp.MustCompile(expr), firstOf(expr), needOf(expr)} })}
 	if slices.Contains(os.Args, "-test.paniconexit0") {
 		p.compiled()
 	}
@@ -34,7 +35,7 @@ func New(expr string) *Pattern {
 // in returns the expression, nil if the text cannot match it.
 func (p *Pattern) in(text string) *regexp.Regexp {
 	e := p.compiled()
-	if !e.need.in(text) {
+	if !e.first.in(text) || !e.need.in(text) {
 		return nil
 	}
 	return e.re

@@ -56,13 +56,44 @@ func (n *need) String() string {
 	return strings.Join(all, " & ") + strings.Join(either, "|")
 }
 
+// With what a text must begin to match.
+func TestFirst(t *testing.T) {
+	for expr, want := range map[string]string{
+		`^[IWE]\d{4}`:       "EIW",
+		`^[> \t]*(?:a|bc)`:  "\t >ab",
+		`^(?i)ax`:           "Aa",
+		`^(?i)k`:            "Kk…", // U+212A is a K, too
+		`^(?:ä|b)`:          "b…",
+		`^(?:^a|^b?c)`:      "abc",
+		`^\s*$`:             "",
+		`a`:                 "",
+		`(?m)^a`:            "",
+		`^a|b`:              "",
+		`^(?:kernel: |\{")`: "k{",
+		``:                  "",
+	} {
+		f, got := firstOf(expr), ""
+		for b := range f.bytes[:128] {
+			if f.known && f.bytes[b] {
+				got += string(rune(b))
+			}
+		}
+		if f.known && f.bytes[0xc3] {
+			got += "…"
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", expr, got, want)
+		}
+	}
+}
+
 // A pattern finds what the expression finds, in texts that have some of what it needs.
 func FuzzPattern(f *testing.F) {
-	for _, text := range []string{"", "abcd", "xy=ab", "kubectl get po -n x", "x1\nab", "Name:  y"} {
+	for _, text := range []string{"", "abcd", "xy=ab", "kubectl get po -n x", "x1\nab", "Name:  y", "> K8s", "> \u212a", "\xff"} {
 		f.Add(text)
 	}
 	var all []*Pattern
-	for _, expr := range []string{`ab?c`, `^(?:a|b)+[cd]e`, `(?m)^\s*(Name|Node|Namespace):\s*(\S*)`, `(?:kubectl|oc|k)\b.*\s(?:-n|--namespace)[ =]([a-z]+)`, `x(?:ab|c[de])?y|a=\d`, `(?i)ab`, `(?:ab){2,}`} {
+	for _, expr := range []string{`ab?c`, `^(?:a|b)+[cd]e`, `(?m)^\s*(Name|Node|Namespace):\s*(\S*)`, `(?:kubectl|oc|k)\b.*\s(?:-n|--namespace)[ =]([a-z]+)`, `x(?:ab|c[de])?y|a=\d`, `(?i)ab`, `(?:ab){2,}`, `^[> ]*(?i:k|é)`, `^[^a-z]`, `^\b.`} {
 		all = append(all, New(expr))
 	}
 	f.Fuzz(func(t *testing.T, text string) {

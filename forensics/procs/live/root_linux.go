@@ -30,13 +30,17 @@ func (d rootDir) close() {
 	}
 }
 
-const resolveCached = 0x20 // RESOLVE_CACHED of include/uapi/linux/openat2.h
+const (
+	resolveCached = 0x20 // RESOLVE_CACHED of include/uapi/linux/openat2.h
+	maxTries      = 100  // of a few microseconds each
+)
 
 // readLink implements where.readLink. The kernel is told to follow no link on the way, so that nothing that was replaced
 // meanwhile can lead to another mount. Before Linux 5.6 (openat2) it cannot be told, and the link is read as it is.
 //
 // From 5.12 on only names that are in memory are looked up (RESOLVE_CACHED), so that no disk is asked: on a dead one this
-// thread would stay forever. A name that is not in memory is one that the waiting thread has not got past either.
+// thread would stay forever. A name that is not in memory is one that the waiting thread has not got past either. The kernel says the
+// same of it, EAGAIN, as where somebody has mounted or renamed something meanwhile, so it is asked a few times.
 func (d rootDir) readLink(name string) (string, error) {
 	if d < 0 {
 		return "", fs.ErrNotExist
@@ -47,6 +51,9 @@ func (d rootDir) readLink(name string) (string, error) {
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | resolveCached,
 	}
 	fd, err := unix.Openat2(int(d), rel, &how)
+	for try := 1; errors.Is(err, unix.EAGAIN) && try < maxTries; try++ {
+		fd, err = unix.Openat2(int(d), rel, &how)
+	}
 	if errors.Is(err, unix.EINVAL) {
 		how.Resolve &^= resolveCached
 		fd, err = unix.Openat2(int(d), rel, &how)
