@@ -23,6 +23,11 @@ func trouble(e *entry, o *occurrence) bool {
 	return true
 }
 
+// noSpace is the same of a full disk. A line that begins with it is the end of one that was wrapped, and what is full stands above.
+func noSpace(e *entry, o *occurrence) bool {
+	return !(e.Bare && strings.HasPrefix(e.Message, "no space left on device")) && trouble(e, o)
+}
+
 // fieldOfJSON is what stands before an error that somebody has cut out of a record.
 var fieldOfJSON = pattern.New(`^"?\w+": ?"`)
 

@@ -131,7 +131,7 @@ var limitMessages = []message{
 	{
 		kind: KindDiskFull, lane: LaneDisk, words: "no space left on device", deep: true,
 		rules: []rule{
-			{has: "no space left on device", fill: trouble},
+			{has: "no space left on device", fill: noSpace},
 			{start: "mkdir: cannot create directory ", has: "No space left on device", fill: trouble},
 			{start: "touch: cannot touch ", has: "No space left on device", fill: trouble},
 		},

@@ -35,13 +35,16 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 	if byHand(p) {
 		return nil
 	}
-	for _, e := range Events(p, append(ofPods[:len(ofPods):len(ofPods)], logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy, logs.KindContainerGCFailed, logs.KindImageGCFailed, kubeletFatal)...) {
+	for _, e := range Events(p, append(ofPods[:len(ofPods):len(ofPods)], logs.KindRuntimeCallFailed, logs.KindRuntimeDown, logs.KindPLEGRelistFailed, logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy, logs.KindContainerGCFailed, logs.KindImageGCFailed, kubeletFatal, "node-not-ready")...) {
 		call, ok := unansweredIn(e)
 		if !ok || e.Kind != kubeletFatal && !AfterStart(p, Last([]logs.Event{e})) {
 			continue
 		}
-		s.Events = append(s.Events, e)
-		s.Current = s.Current || Repeating(p, e) && !RuntimeStarted(p, e) && !podStarted(p, e)
+		current := Repeating(p, e) && !RuntimeStarted(p, e) && !podStarted(p, e)
+		if e.Kind == "node-not-ready" && (!current || becameReady(p, e)) { // its own check reports it
+			continue
+		}
+		s.Events, s.Current = append(s.Events, e), s.Current || current
 		s.Reason = cmp.Or(s.Reason, e.Reason)
 		if call != "" {
 			s.Calls = findings.Union(s.Calls, []string{call})
@@ -60,6 +63,12 @@ func Runtime(p *forensics.Pass) *RuntimeSilence {
 		s.Since = &t
 	}
 	return &s
+}
+
+// becameReady says whether the node has become ready after an event.
+func becameReady(p *forensics.Pass, e logs.Event) bool {
+	last, ready := Last([]logs.Event{e}), Last(Events(p, "node-ready"))
+	return last != nil && ready != nil && ready.After(*last)
 }
 
 // aMinute is longer than any list takes, in seconds.
@@ -182,7 +191,7 @@ func unansweredIn(e logs.Event) (call string, ok bool) {
 	switch e.Kind {
 	case logs.KindRuntimeDown:
 		return "", true
-	case logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy, logs.KindContainerGCFailed, logs.KindImageGCFailed, kubeletFatal:
+	case logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy, logs.KindContainerGCFailed, logs.KindImageGCFailed, kubeletFatal, "node-not-ready":
 		return "", e.Cause() == logs.CauseRuntimeDown
 	case logs.KindPLEGRelistFailed:
 		return "", e.Cause() == logs.CauseRuntimeDown || e.Code == "DeadlineExceeded" || e.Code == "Unavailable"
