@@ -47,11 +47,20 @@ func failingDisks(p *forensics.Pass) []incident.Incident {
 			logs.KindKernelDeviceOffline, logs.KindKernelThinPool))
 		for n, i := range list {
 			grave, broke := gravity(worstOf(i).Kind) > 0, breaksFileSystem(p, i)
-			list[n].Current = !pathBack(p, i) && (i.Current || i.Ended == nil && !sessionBack(list, i) && (grave || broke))
+			list[n].Current = !pathBack(p, i) && (i.Current || i.Ended == nil && !sessionBack(list, i) && (grave || broke) || comesBack(p, i))
 			list[n].Minor = fsview.KnowsMounts(p) || !grave && !broke && i.Count < logview.FewFailures && !unreadable(list[n])
 		}
 		return list
 	})
+}
+
+// comesBack says whether a connection to a disk was lost again and again until the log's end, and came back each time.
+func comesBack(p *forensics.Pass, disk incident.Incident) bool {
+	back := sorting.Delete(logview.Events(p, "kernel-paths-back"), func(e logs.Event) bool {
+		return e.Device != disk.Subject.ID || e.Number > 0 // of multipath, which counts its paths
+	})
+	const near = 10 * time.Minute
+	return logview.Count(back) > 1 && disk.Ended != nil && logview.Within(disk.Ended, logview.KubeletEnd(p), near) && logview.Between(disk.First, disk.Ended) <= near.Seconds()
 }
 
 // sessionBack says whether an offline disk was one of a session of iSCSI that is back: its disks take requests again then.

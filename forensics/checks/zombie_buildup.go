@@ -28,7 +28,8 @@ blocked. In the second case the zombies are only a symptom.
 A zombie with a thread that is still alive belongs to process-unkillable. Children of a process outside of the examined PID
 namespace are not judged: the namespace shows them all with parent 0.
 
-Of ps(1) and top(1), a count of all zombies and the parent of those that are listed is enough, if it is one parent.`,
+Of ps(1) and top(1), a count of all zombies and the parent of those that are listed is enough, if it is one parent. A count of a
+thousand or more is reported without a parent.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceProcesses}},
 	Run: func(p *forensics.Pass) {
@@ -41,7 +42,11 @@ Of ps(1) and top(1), a count of all zombies and the parent of those that are lis
 		}
 		slices.Sort(order)
 		for _, parent := range order {
-			if parent == 0 {
+			switch {
+			case parent == 0 && counted(p, parent):
+				p.Report(zombiesOfAll(children[parent]))
+				continue
+			case parent == 0:
 				p.Unjudged("the parent of %d zombies is outside of the examined PID namespace", children[parent])
 				continue
 			}
@@ -62,6 +67,23 @@ func unreaped(e *forensics.Evidence) map[int]int {
 		}
 	}
 	return children
+}
+
+// zombiesOfAll is the finding for zombies of which a text shows only how many there are.
+func zombiesOfAll(count int) forensics.Finding {
+	return forensics.Finding{
+		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindSubsystem, ID: "zombies"},
+		Confidence: forensics.Likely, ConfidenceWhy: "by the number that ps or top printed",
+		Title:  stall.Number(count) + " processes are zombies: their parents have not reaped them",
+		Effect: "zombies occupy process ids",
+		Detail: "A zombie occupies only its process id. The text does not show which process is the parent of most of them.",
+		Refs:   []forensics.Ref{{Source: forensics.SourceProcesses, Excerpt: fmt.Sprintf("%d processes in state Z", count)}},
+		Remedies: []forensics.Remedy{{
+			Action: remedy.ActionLook, Command: []string{"ps", "-eo", "ppid,pid,stat,lstart,comm", "--sort", "ppid"},
+			Why:  "shows the parent of each zombie (Z). When the parent has ended, init reaps its children",
+			Risk: "none: read-only",
+		}},
+	}
 }
 
 func zombieFinding(p *forensics.Pass, parent, count int) forensics.Finding {

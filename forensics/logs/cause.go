@@ -159,7 +159,7 @@ func (e Event) Cause() Cause {
 		switch {
 		case says(" hung"):
 			return causeHung
-		case says("connect error"):
+		case says("connect error"), says("socket closed (con state ") && !says("(con state OPEN)"): // before it was open (net/ceph/messenger.c)
 			return causeNoConnection
 		}
 	case KindContainerStopFailed, KindSandboxStopFailed: // a sandbox also waits for its network

@@ -97,6 +97,18 @@ func quotedOfVolume(e *entry, o *occurrence) bool {
 	return true
 }
 
+// orphanedVolume reads `Could not tear down volume "UID/NAME": …` (cleanupOrphanedVolumes in pkg/kubelet/kubelet.go, up to 1.3).
+func orphanedVolume(e *entry, o *occurrence) bool {
+	uid, volume, ok := strings.Cut(between(e.Message, `volume "`, `": `), "/")
+	_, err, _ := strings.Cut(e.Message, `": `)
+	if !ok {
+		return false
+	}
+	o.PodUID, o.Volume = cut(uid, maxName), cut(volume, maxName)
+	volumeError(opUnmountVolume, err, o)
+	return true
+}
+
 // quotedOfMount is what mount prints of what it cannot mount, where somebody has quoted nothing else: `mount.nfs: access denied by server
 // while mounting 10.0.0.7:/data`.
 func quotedOfMount(e *entry, o *occurrence) bool {

@@ -152,6 +152,9 @@ var kernelMessages = []message{
 			{has: "hard resetting link", fill: device},
 			{has: "esetting device", fill: device},
 			{has: "nvme", err: "Device not ready; aborting", find: "Device not ready; aborting", fill: device},
+			{has: "nvme", err: "starting error recovery", find: "starting error recovery", fill: device}, // over a network
+			{has: "nvme", err: "Failed reconnect attempt", find: "Failed reconnect attempt", fill: device},
+			{has: "nvme", err: "failed to connect socket: ", find: "failed to connect socket: ", fill: device},
 			{has: "detected conn error (", fill: device},
 			{has: " checker reports path is down", fill: pathDown},   // multipathd
 			{has: "Kernel reported iSCSI connection ", fill: device}, // iscsid
@@ -187,6 +190,7 @@ var kernelMessages = []message{
 		rules: []rule{
 			{has: ": remaining active paths: ", fill: pathsBack},
 			{has: "connection", err: " is operational after recovery", find: " is operational after recovery", fill: device},
+			{has: "nvme", err: "Successfully reconnected", find: "Successfully reconnected", fill: device},
 		},
 	},
 	{

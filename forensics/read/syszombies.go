@@ -35,6 +35,8 @@ func (z *zombies) take(y zombies) {
 const (
 	// manyZombies are as many as a check reports, and fewListed how many a listing shows at least that tells whose the others are.
 	manyZombies, fewListed = 100, 3
+	// tooManyZombies are as many as it reports of all parents together.
+	tooManyZombies = 1000
 )
 
 // A zombieReader reads how many zombies there are, by the head of top(1) or by what uniq(1) or awk(1) has counted of ps(1), and how many
@@ -309,6 +311,9 @@ func (x *systemText) addZombies(e *forensics.Evidence) {
 		if n >= manyZombies {
 			parents = append(parents, parent)
 		}
+	}
+	if len(parents) == 0 && z.total >= tooManyZombies {
+		parents, of = []int{0}, map[int]int{0: z.total}
 	}
 	slices.Sort(parents)
 	for _, parent := range parents {

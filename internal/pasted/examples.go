@@ -28,6 +28,24 @@ func dropTests(lines []string) bool {
 	return true
 }
 
+// dropEcho empties a title that quotes one of the messages below it, which would count twice, and as the first.
+func dropEcho(lines []string) bool {
+	const long = 20 // bytes
+	first := slices.IndexFunc(lines, func(line string) bool { return strings.TrimSpace(line) != "" })
+	if first < 0 {
+		return false
+	}
+	title := strings.TrimSpace(lines[first])
+	if len(title) < long || begins(title) || !slices.ContainsFunc(lines[first+1:], func(line string) bool {
+		before, ok := strings.CutSuffix(strings.TrimRight(line, " \t\r"), title)
+		return ok && begins(strings.TrimLeft(before, "> \t"))
+	}) {
+		return false
+	}
+	lines[first] = ""
+	return true
+}
+
 var (
 	// manual is the heading of instructions, and placeholder what stands there for a name.
 	manual    = pattern.New(`(?i)^[#*=> \t]*(?:runbook|playbook|how[ -]?to|sop|(?:troubleshooting|debugging|error) guide|knowledge base|kb[ -]?\d+)\b`)

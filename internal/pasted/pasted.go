@@ -21,6 +21,7 @@ const MaxSize = 1 << 20
 func Clean(text []byte) []byte {
 	lines := strings.Split(string(text), "\n")
 	changed := plain(lines)
+	changed = dropEcho(lines) || changed
 	dropped := dropTests(lines) || dropManual(lines)
 	if !dropped && machineWritten(lines) {
 		if !changed {
