@@ -224,6 +224,7 @@ func (list volumeOperations) report(p *forensics.Pass, done string, pods map[str
 			if window = 15 * time.Minute; o.Failures > manyEvents {
 				window = 30 * time.Minute
 			}
+			window = incident.ForEvents(p, o.Failed, window)
 		}
 		current := logview.Within(o.Failed, logview.KubeletEnd(p), window)
 		lasting := o.Code == "Multi-Attach" // which is said once, and lasts until the volume is attached

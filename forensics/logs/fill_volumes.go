@@ -101,11 +101,24 @@ func quotedOfVolume(e *entry, o *occurrence) bool {
 func orphanedVolume(e *entry, o *occurrence) bool {
 	uid, volume, ok := strings.Cut(between(e.Message, `volume "`, `": `), "/")
 	_, err, _ := strings.Cut(e.Message, `": `)
-	if !ok {
-		return false
-	}
+	return ok && tearDown(e, o, uid, volume, err)
+}
+
+// cutUnmount reads the second line of the kubelet's "Unmount failed", where a pager has cut all of them, also the one that says so.
+func cutUnmount(e *entry, o *occurrence) bool {
+	path, ok := strings.CutSuffix(strings.TrimPrefix(e.Message, "Unmounting arguments: "), ">")
+	_, volume, _ := cutLast(path, '/')
+	return ok && podOfPath(path) != "" && tearDown(e, o, podOfPath(path), volume, "Unmount failed: exit status 32")
+}
+
+// tearDownFailed begins the error of an unmount.
+const tearDownFailed = "UnmountVolume.TearDown failed for volume "
+
+// tearDown takes the error of an unmount for one of an operation, as which later kubelets log it.
+func tearDown(e *entry, o *occurrence, uid, volume, err string) bool {
 	o.PodUID, o.Volume = cut(uid, maxName), cut(volume, maxName)
-	volumeError(opUnmountVolume, err, o)
+	e.Message = tearDownFailed + `"` + o.Volume + `" (UniqueName: "") pod "` + o.PodUID + `" (UID: "` + o.PodUID + `") : ` + err
+	volumeError(opUnmountVolume, e.Message, o)
 	return true
 }
 

@@ -85,6 +85,7 @@ var volumeMessages = []message{
 			{start: "AttachVolume.Attach failed for volume ", fill: quotedOfVolume},
 			{start: "UnmountVolume.TearDown failed for volume ", fill: quotedOfVolume},
 			{start: "Could not tear down volume ", fill: orphanedVolume},
+			{start: "Unmounting arguments: ", fill: cutUnmount},
 			{start: "UnmountDevice failed for volume ", fill: quotedOfVolume},
 			{start: "error cleaning subPath mounts for volume ", fill: quotedOfVolume},
 			{start: "Output: mount: ", has: "wrong fs type, bad option", fill: quotedOfMount},

@@ -47,14 +47,17 @@ func operationFails(o *occurrence) bool {
 	if o.Kind == kindAttachWaiting || o.Kind == kindAttachWaited || o.Kind == kindDeviceMounted {
 		return false
 	}
-	return ofEvent(o) && operationOf(o.Entry.Message) != "" || strings.HasPrefix(o.Entry.Message, multiAttach) || strings.HasPrefix(o.Entry.Message, "Operation for ") || strings.HasPrefix(o.Entry.Message, "operation {")
+	return (ofEvent(o) || ofTearDown(o)) && operationOf(o.Entry.Message) != "" || strings.HasPrefix(o.Entry.Message, multiAttach) || strings.HasPrefix(o.Entry.Message, "Operation for ") || strings.HasPrefix(o.Entry.Message, "operation {")
 }
 
 // ofEvent says whether a line may be an event of the API, or the message of one.
 func ofEvent(o *occurrence) bool { return o.Entry.API != nil || o.Entry.Bare && o.Entry.Time.IsZero() }
 
+// ofTearDown says whether a line is about a volume of which tearDown has read the error.
+func ofTearDown(o *occurrence) bool { return strings.HasPrefix(o.Entry.Message, tearDownFailed) }
+
 func (s *operations) add(file string, o occurrence, drop func(Kind)) {
-	if o.UniqueName == "" && (!ofEvent(&o) || o.Volume == "") {
+	if o.UniqueName == "" && (!ofEvent(&o) && !ofTearDown(&o) || o.Volume == "") {
 		return
 	}
 	if name, ok := operationStarts[o.Kind]; ok {

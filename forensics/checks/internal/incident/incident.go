@@ -111,12 +111,18 @@ func (s Spec) Find(p *forensics.Pass, list []logs.Event) []Incident {
 // untimed is for how long a log of the kernel that has no times may go on without a message that counts still: much may have been left out.
 const untimed = 30 * time.Minute
 
+// ForEvents is for how long a trouble counts whose last message is of that time: for longer than its window, if somebody has pasted only events,
+// and none says that a container was started since.
+func ForEvents(p *forensics.Pass, last *time.Time, window time.Duration) time.Duration {
+	if logview.OnlyEvents(p) && logview.Written(p) && !logview.PodStartedSince(p, last) {
+		return max(window, untimed)
+	}
+	return window
+}
+
 func (s Spec) judge(p *forensics.Pass, i *Incident) {
 	i.Count, i.First, i.Last = logview.Count(i.Events), logview.First(i.Events), logview.Last(i.Events)
-	window := cmp.Or(s.Window, 150*time.Second)
-	if logview.OnlyEvents(p) && logview.Written(p) && !logview.PodStartedSince(p, i.Last) {
-		window = max(window, untimed)
-	}
+	window := ForEvents(p, i.Last, cmp.Or(s.Window, 150*time.Second))
 	i.Current = s.Lasting || logview.Within(i.Last, logview.KubeletEnd(p), window) && logview.Ago(p, i.Events) <= max(window, untimed).Seconds()
 	if !s.Lasting && logview.SaidOver(p, i.Events...) {
 		i.Current, i.SaidOver = false, true
