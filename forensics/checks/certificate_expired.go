@@ -54,19 +54,7 @@ func badCertificates(p *forensics.Pass) []incident.Incident {
 	}}
 	list := spec.Find(p, logview.Events(p, logs.KindCertExpired, kubeletFatal))
 	for n, i := range list {
-		list[n].Current = i.Current && !renewedBelow(p, i)
+		list[n].Current = i.Current && !logview.Below(i.Events, logview.Events(p, "certs-renewed")) // what kubeadm prints has no time
 	}
 	return list
-}
-
-// renewedBelow says whether somebody has renewed the certificates below the last line that complains about them, in the same file: what
-// kubeadm prints has no time.
-func renewedBelow(p *forensics.Pass, i incident.Incident) bool {
-	renewed := lastLines(logview.Events(p, "certs-renewed"))
-	for file, line := range lastLines(i.Events) {
-		if renewed[file] <= line {
-			return false
-		}
-	}
-	return len(renewed) > 0
 }

@@ -41,24 +41,27 @@ if a file system on the disk fails within a minute after it, or if the disk itse
 func failingDisks(p *forensics.Pass) []incident.Incident {
 	return forensics.Once(p, "failing disks", func() []incident.Incident {
 		spec := incident.Spec{Window: 30 * time.Minute, Subject: diskOf, Ended: func(disk forensics.Entity) *time.Time {
-			return logview.Last(sorting.Delete(logview.Events(p, "kernel-paths-back"), func(e logs.Event) bool { return e.Device != disk.ID }))
+			return logview.Last(pathsBack(p, disk))
 		}}
 		list := spec.Find(p, fsview.OfNoMount(p, "disks of no mount", logs.KindKernelIOError, logs.KindKernelIOTimeout, logs.KindKernelDeviceReset,
 			logs.KindKernelDeviceOffline, logs.KindKernelThinPool))
 		for n, i := range list {
 			grave, broke := gravity(worstOf(i).Kind) > 0, breaksFileSystem(p, i)
-			list[n].Current = !pathBack(p, i) && (i.Current || i.Ended == nil && !sessionBack(list, i) && (grave || broke) || comesBack(p, i))
+			list[n].Current = !pathBack(p, i) && (i.Last != nil || !logview.Below(i.Events, pathsBack(p, i.Subject))) && (i.Current || i.Ended == nil && !sessionBack(list, i) && (grave || broke) || comesBack(p, i))
 			list[n].Minor = fsview.KnowsMounts(p) || !grave && !broke && i.Count < logview.FewFailures && !unreadable(list[n])
 		}
 		return list
 	})
 }
 
+// pathsBack are the messages that a disk has paths again.
+func pathsBack(p *forensics.Pass, disk forensics.Entity) []logs.Event {
+	return sorting.Delete(logview.Events(p, "kernel-paths-back"), func(e logs.Event) bool { return e.Device != disk.ID })
+}
+
 // comesBack says whether a connection to a disk was lost again and again until the log's end, and came back each time.
 func comesBack(p *forensics.Pass, disk incident.Incident) bool {
-	back := sorting.Delete(logview.Events(p, "kernel-paths-back"), func(e logs.Event) bool {
-		return e.Device != disk.Subject.ID || e.Number > 0 // of multipath, which counts its paths
-	})
+	back := sorting.Delete(pathsBack(p, disk.Subject), func(e logs.Event) bool { return e.Number > 0 }) // of multipath, which counts its paths
 	const near = 10 * time.Minute
 	return logview.Count(back) > 1 && disk.Ended != nil && logview.Within(disk.Ended, logview.KubeletEnd(p), near) && logview.Between(disk.First, disk.Ended) <= near.Seconds()
 }

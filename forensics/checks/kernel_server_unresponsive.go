@@ -127,14 +127,7 @@ func comesAndGoes(p *forensics.Pass, i incident.Incident, window time.Duration) 
 // isBack says whether the last line about a server says that it is back, by the order of the lines: dmesg without -T has no times, and a
 // file that does not name the boot gives none.
 func isBack(p *forensics.Pass, i incident.Incident, subject func(logs.Event) forensics.Entity) bool {
-	down := lastLines(i.Events)
-	back := lastLines(backOf(p, i.Subject, subject))
-	for file, line := range down {
-		if back[file] <= line {
-			return false
-		}
-	}
-	return len(down) > 0
+	return logview.Below(i.Events, backOf(p, i.Subject, subject))
 }
 
 // noMountLeft says whether a list of mounts below the lines about a server has none of it: nothing can wait for it any more.
@@ -150,17 +143,6 @@ func noMountLeft(p *forensics.Pass, i incident.Incident) bool {
 func isOf(source, server string) bool {
 	rest, ok := strings.CutPrefix(source, server)
 	return ok && (rest == "" || rest[0] == ':' || rest[0] == '/')
-}
-
-// lastLines is the number of the last line that events quote, by file. The journal has none.
-func lastLines(list []logs.Event) map[string]int64 {
-	lines := map[string]int64{}
-	for _, e := range list {
-		for _, q := range e.Quotes {
-			lines[q.File] = max(lines[q.File], q.Line)
-		}
-	}
-	return lines
 }
 
 // serverName is a server as its owner knows it.

@@ -45,8 +45,8 @@ func TestPastedWithSeveral(t *testing.T) {
 		"zombies below their parent in a tree":                  {count + tree + children, "zombie-buildup"},
 		"the same of ps auxf":                                   {count + strings.NewReplacer("22350 ?        Ss     0:00", "root 22350  0.0  0.1  31000  9000 ?        Ss   Nov02   0:00", "22269 ?        Sl     1:33", "root 22269  0.0  0.1  31000  9000 ?        Sl   Nov02   1:33", " ?        Zs     0:14", "  0.0  0.0      0     0 ?        Zs   10:02   0:14", "1105", "root 1105").Replace(tree+children), "zombie-buildup"},
 		"a tree of processes, and few zombies":                  {strings.Replace(count, "11402", "14", 1) + tree + children, ""},
-		"a tree with zombies of several parents":                {count + tree + children + "22351 ?        Ss     0:00      |   \\_ python3 /app/other.py\n" + strings.ReplaceAll(child, "11050", "11060"), ""},
-		"a tree of processes that all run":                      {count + tree + strings.NewReplacer("Zs ", "Ss ", " <defunct>", "").Replace(children), ""},
+		"a tree with zombies of several parents":                {count + tree + children + "22351 ?        Ss     0:00      |   \\_ python3 /app/other.py\n" + strings.ReplaceAll(child, "11050", "11060"), "zombie-buildup"},
+		"a tree of processes that all run":                      {count + tree + strings.NewReplacer("Zs ", "Ss ", " <defunct>", "").Replace(children), "zombie-buildup"}, // by their number
 		"mounts that are stacked without end":                   {full + counting + staged, "mount-stacked"},
 		"the same of /proc/mounts":                              {full + "# cut -d' ' -f2 /proc/mounts | sort | uniq -c | sort -n | tail -1\n" + staged, "mount-stacked"},
 		"the same by mount":                                     {full + "# mount | awk '{print $3}' | sort | uniq -c | sort -rn | head -3\n" + staged, "mount-stacked"},

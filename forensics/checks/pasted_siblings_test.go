@@ -13,6 +13,17 @@ func TestSiblingsOfPasted(t *testing.T) {
 	const ofKubelet = crash + "k8s.io/kubernetes/pkg/kubelet/cm.(*x).y(0x0)\n\tpkg/kubelet/cm/x.go:88 +0x2a\nmain.main()\n\tcmd/kubelet/kubelet.go:35 +0x1f\n"
 	const started = "I1120 10:00:01.000001    2588 kubelet.go:1924] \"SyncLoop ADD\" source=\"api\" pods=[\"shop/web-0\"]\n"
 	const notReady = `I1120 10:08:40.118230    1750 setters.go:568] "Node became not ready" node="w1" condition={"type":"Ready","status":"False","reason":"KubeletNotReady","message":"container runtime is down"}` + "\n"
+	const nvmeLost = "[ 4012.101122] nvme nvme1: starting error recovery\n[ 4022.101122] nvme nvme1: failed to connect socket: -111\n[ 4022.101322] nvme nvme1: Failed reconnect attempt 1\n[ 4032.101122] nvme nvme1: failed to connect socket: -111\n"
+	const readOnly = "EXT4-fs (sdc): Remounting filesystem read-only"
+	iscsiBack := func(clock string) string {
+		return "Oct 23 " + clock + " k3n2 kernel:  connection1:0: detected conn error (1020)\nOct 23 " + clock + " k3n2 iscsid: connection1:0 is operational after recovery (1 attempts)\n"
+	}
+	attachFailed := func(age string) string {
+		return "Does anybody know this?\n\n  Warning  FailedAttachVolume  " + age + " (x9 over 58m)  attachdetach-controller  AttachVolume.Attach failed for volume \"pvc-1\" : A disk at LUN 2 already exists.\n"
+	}
+	tearDown := func(volume string) string {
+		return `E0714 11:20:41.560117   31177 kubelet.go:2012] Could not tear down volume "` + uid + `/` + volume + `": rename /var/lib/kubelet/pods/` + uid + `/volumes/kubernetes.io~secret/` + volume + `: device or resource busy` + "\n"
+	}
 	const ready = `I1120 10:08:50.441029    1750 kubelet_node_status.go:497] "Fast updating node status as it just became ready"` + "\n"
 	const stopped = `{"error":"rpc error: code = DeadlineExceeded desc = an error occurs during waiting for container \"a0b1\" to be killed: wait container \"a0b1\": context deadline exceeded","level":"error","msg":"StopContainer for \"a0b1\" failed","time":"2026-11-20T10:37:04.97Z"}` + "\n"
 	const pleg = "skipping pod synchronization - [PLEG is not healthy: pleg was last seen active 4h11m27.6s ago; threshold is 3m0s]"
@@ -99,7 +110,7 @@ func TestSiblingsOfPasted(t *testing.T) {
 		"services that microk8s finds running":                {"Inspecting services\n  Service snap.microk8s.daemon-containerd is running\n  Service snap.microk8s.daemon-kubelet is running\n", ""},
 		"a container that docker cannot remove, in words":     {"The container is Dead, and docker rm says Device is Busy.\n", "container-stop-failing"},
 		"a sentence in which a message stands without quotes": {"Hi all, we moved to 1.27. Our pods stay in ContainerCreating and describe tells me unable to pull sandbox image registry.local/pause:3.9, where do I set that?\n\nThanks,\nJo\n", "sandbox-create-failing"},
-		"such a sentence beside a message that is known":      {"Our pods stay in ContainerCreating and describe tells me unable to pull sandbox image registry.local/pause:3.9\n" + notReady, "node-not-ready"},
+		"such a sentence beside a message that is known":      {"Our pods stay in ContainerCreating and describe tells me unable to pull sandbox image registry.local/pause:3.9\n" + notReady, "runtime-unresponsive"},
 		"such a sentence of a document":                       {"# Runbook\nIf describe tells you unable to pull sandbox image registry.local/pause:3.9, look for the mirror.\n\nThanks,\nJo\n", ""},
 		"such a sentence about the past":                      {"Hi all, before 1.27 describe told me unable to pull sandbox image registry.local/pause:3.9\n\nThanks,\nJo\n", ""},
 		"a message that is wrapped within a word":             {"no pod with this volume starts:\n\n```\nMountVolume.MountDevice fail\ned for volume \"pvc-7a\" : stat /var/lib/kubelet/plugins/kubernetes.io/cs\ni/pv/pvc-7a/globalmount: host is down\n```\n\nIt is 1.19.\n", "mount-disconnected"},
@@ -116,7 +127,6 @@ func TestSiblingsOfPasted(t *testing.T) {
 		"the panic of a kubelet, and what kubectl says of it": {"$ kubectl get nodes\n" + started + ofKubelet, "kubelet-restarting"},
 		"the panic of a kubelet in its log":                   {started + ofKubelet, "kubelet-restarting"},
 		"the panic of a kubelet below what a pod made up":     {started + `I1120 10:08:31.000000    2588 prober.go:116] "Probe failed" pod="shop/web-0" output="$ kubectl logs api-0"` + "\n" + ofKubelet, "kubelet-restarting"},
-		"a node that is ready again":                          {notReady + ready, ""},
 		"namespaces that are forbidden":                       {strings.Repeat("  Warning  FailedCreatePodSandBox  20s (x16 over 3m52s)  kubelet  Failed to create pod sandbox: rpc error: code = Unknown desc = failed to create network namespace for sandbox \"e429\": failed to start noop process for unshare: fork/exec /proc/self/exe: no space left on device\n", 1), "limit-exhausted"},
 		"an event that a list item quotes":                    {"- `MountVolume.MountDevice failed for volume \"pvc-1\" : kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: driver name ebs.csi.aws.com not found in the list of registered CSI drivers` (x18 over 24m)\n", "csi-driver-missing"},
 		"such an event in a sentence":                         {"- `MountVolume.MountDevice failed for volume \"pvc-1\" : driver name ebs.csi.aws.com not found in the list of registered CSI drivers` (x18 over 24m in the other cluster) is what they had\n", ""},
@@ -133,7 +143,25 @@ func TestSiblingsOfPasted(t *testing.T) {
 		"zombies that leave enough":                           {zombiesOf("507") + noProcess, "limit-exhausted"},
 		"threads of two moments":                              {inState + "   1021 D    blk_mq_get_tag         restic\n   1022 D    blk_mq_get_tag         restic\n" + inState + "   1031 D    blk_mq_get_tag         restic\n", ""},
 		"threads of one moment":                               {inState + "   1021 D    blk_mq_get_tag         restic\n   1022 D    blk_mq_get_tag         restic\n   1031 D    blk_mq_get_tag         restic\n", "thread-blocked"},
-		"a node that was ready before":                        {strings.Replace(ready, "10:08:50", "10:08:30", 1) + notReady, "node-not-ready"},
+		"a node that is ready again":                          {notReady + ready, ""},
+		"a node that is not ready for its network":            {strings.Replace(notReady, "container runtime is down", "PLEG is not healthy: pleg was last seen active 3m5s ago; threshold is 3m0s", 1), "kubelet-pleg-unhealthy"},
+		"zombies of unknown parents":                          {"Slow since Monday.\n\nps -ef | grep defunct | wc -l gives 21077 processes.\n", "zombie-buildup"},
+		"a few hundred of them":                               {"Slow since Monday.\n\nps -ef | grep defunct | wc -l gives 210 processes.\n", ""},
+		"a wrapped message about a cgroup":                    {"applying cgroup configuration for process caused mkdir\n/sys/fs/cgroup/memory/kubepods/burstable/pod0ac83d66/5b3d9e7f:\nno space left on device\n", "limit-exhausted"},
+		"the end of a wrapped message":                        {"It says, wrapped by the terminal:\n\nno space left on device\n", ""},
+		"NVMe over a network":                                 {nvmeLost, "kernel-io-error"},
+		"NVMe over a network that is back":                    {nvmeLost + "[ 4060.104113] nvme nvme1: Successfully reconnected (3 attempt)\n", ""},
+		"iSCSI that comes and goes":                           {iscsiBack("04:10:52") + iscsiBack("04:10:59") + iscsiBack("04:11:09"), "kernel-io-error"},
+		"iSCSI that came back once":                           {iscsiBack("04:10:52"), ""},
+		"monitors that close before they speak":               {strings.Repeat("[12045.083194] libceph: mon0 (1)10.0.4.33:6789 socket closed (con state V1_BANNER)\n", 4), "kernel-server-unresponsive"},
+		"an idle monitor":                                     {"[12045.083194] libceph: mon0 (1)10.0.4.33:6789 socket closed (con state OPEN)\n[12945.083194] libceph: mon0 (1)10.0.4.33:6789 socket closed (con state OPEN)\n", ""},
+		"a title that quotes the file system's message":       {readOnly + "\n\nSince the night, dmesg:\n\n```\n[188467.719272] blk_update_request: critical medium error, dev sdc, sector 0\n[188467.732881] " + readOnly + "\n```\n", "kernel-io-error"},
+		"the same without the disk's error":                   {readOnly + "\n\nSince the night, dmesg:\n\n```\n[188467.732881] " + readOnly + "\n```\n", "filesystem-error"},
+		"attach failures of half an hour ago":                 {attachFailed("25m"), "volume-attach-failing"},
+		"attach failures of an hour ago":                      {attachFailed("55m"), ""},
+		"unmounts of an old kubelet":                          {tearDown("volA") + tearDown("volA") + tearDown("volA"), "volume-unmount-failing"},
+		"one unmount of an old kubelet, in a long text":       {tearDown("volA") + strings.Repeat("I0714 11:20:42.560117   31177 kubelet.go:2001] nothing\n", 400), ""},
+		"a node that was ready before":                        {strings.Replace(ready, "10:08:50", "10:08:30", 1) + notReady, "runtime-unresponsive"},
 		"a sandbox that CRI-O still makes": {strings.Repeat(`time="2026-11-20T10:09:58Z" level=warning msg="error reserving pod name k8s_web-0_shop_`+uid+`_0 for id 7286: name is reserved"`+"\n", 2) +
 			"E1120 10:14:14.202331    1870 log.go:32] \"RunPodSandbox from runtime service failed\" err=\"rpc error: code = DeadlineExceeded desc = context deadline exceeded\"\n", "sandbox-create-failing"},
 		"a container that CRI-O still makes":                            {strings.Repeat(`time="2026-11-20T10:09:58Z" level=warning msg="error reserving ctr name k8s_app_web-0_shop_`+uid+`_0 for id 7286: name is reserved"`+"\n", 2), "container-create-failing"},
