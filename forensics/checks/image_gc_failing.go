@@ -16,6 +16,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/headline"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -30,6 +31,7 @@ var imageGCFailing = forensics.Check{
 removes unused images. Its log says "Image garbage collection failed multiple times in a row" if it could not free
 enough. Then the disk is full of other data: logs, emptyDir volumes, other users of the file system, deleted files that
 are still open. Or the kubelet could not measure: "invalid capacity 0 on image filesystem", or an error of the runtime.
+Or the runtime refuses to remove images: two or more since the kubelet wanted to remove some.
 A single failure while the kubelet starts is normal and is not reported. A failure that ended well before the log ends is
 not reported either.
 
@@ -53,8 +55,34 @@ images are smaller than the space to be freed.`,
 			p.Report(imageGCFailingFinding(p, list))
 			return
 		}
+		reportKeptImages(p)
 		imageGCTooLittle(p)
 	},
+}
+
+// reportKeptImages reports images that the runtime does not remove for the kubelet.
+func reportKeptImages(p *forensics.Pass) {
+	kept := sorting.Delete(slices.Clone(logview.Events(p, "image-remove-failed")), func(e logs.Event) bool {
+		return !logview.Within(e.Last, logview.KubeletEnd(p), 2*imageGCPeriod)
+	})
+	images := removedImages(kept)
+	if len(images) < 2 {
+		return
+	}
+	reason := kept[0].Reason
+	if at := strings.LastIndex(reason, ": "); at >= 0 {
+		reason = reason[at+2:]
+	}
+	p.Report(forensics.Finding{
+		Severity: forensics.Warning, Subject: diskview.ImageGCEntity, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet's log says so",
+		Since: logview.First(kept), Refs: logview.EventRefs(kept...),
+		Title:  headline.Fit(fmt.Sprintf("Image garbage collection fails: the runtime does not remove %s: %s", findings.Plural(len(images), "image"), reason)),
+		Effect: "image garbage collection fails",
+		Detail: findings.Sentences("The kubelet wanted to free space. It takes an image for unused if no container of a pod uses it: "+findings.Some(images)+".", logview.AsOf(p)),
+		Remedies: []forensics.Remedy{{
+			Action: remedy.ActionLook, Command: []string{"crictl", "images"}, Why: "shows the images; containers that the kubelet did not start can use them, too", Risk: "none: read-only",
+		}},
+	})
 }
 
 // relieved says whether the node reported after a time that its disk had no pressure.

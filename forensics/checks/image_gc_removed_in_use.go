@@ -40,7 +40,7 @@ would delete next: no container uses them, they are not pinned, and the disk is 
 	Run: func(p *forensics.Pass) {
 		imagesAtRisk(p)
 		logview.SawKubelet(p)
-		removed := logview.Events(p, logs.KindImageRemoved)
+		removed := removedFor(p)
 		if len(removed) == 0 {
 			return
 		}
@@ -50,6 +50,14 @@ would delete next: no container uses them, they are not pinned, and the disk is 
 		}
 		p.Report(imagesRemovedFinding(p, removed, missing))
 	},
+}
+
+// removedFor are the removals of which the runtime has not said that they failed.
+func removedFor(p *forensics.Pass) []logs.Event {
+	kept := logview.Events(p, "image-remove-failed")
+	return sorting.Delete(slices.Clone(logview.Events(p, logs.KindImageRemoved)), func(e logs.Event) bool {
+		return slices.ContainsFunc(kept, func(k logs.Event) bool { return k.Image == e.Image })
+	})
 }
 
 func imagesRemovedFinding(p *forensics.Pass, removed, missing []logs.Event) forensics.Finding {

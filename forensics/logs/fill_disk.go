@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
@@ -27,6 +28,16 @@ func imageRemoved(e *entry, o *occurrence) bool {
 		o.Number = number(word(e.Message, "to free ", " "))
 	}
 	return o.Image != ""
+}
+
+// imageKept reads why the runtime does not remove an image. Without an answer it is a call that failed.
+func imageKept(e *entry, o *occurrence) bool {
+	text := errorOf(e)
+	if text == e.Message {
+		_, text, _ = strings.Cut(e.Message, "service failed: ")
+	}
+	o.Image, o.Reason, o.Code = cut(cmp.Or(e.Get("image"), between(e.Message, `RemoveImage "`, `"`)), maxName), cut(text, maxReason), grpcCode(text)
+	return o.Image != "" && (o.Code == "Unknown" || o.Code == "Internal") && !strings.Contains(text, "connect")
 }
 
 // sandboxImage reads `ImageDelete event &ImageDelete{Name:registry.k8s.io/pause:3.5,XXX_unrecognized:[],}` of the image that every sandbox needs.

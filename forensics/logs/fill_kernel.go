@@ -179,6 +179,12 @@ func fileSystem(e *entry, o *occurrence) bool {
 	return true
 }
 
+// overlayFS reads an error of overlayfs, which does not say of which mount.
+func overlayFS(e *entry, o *occurrence) bool {
+	o.Reason, o.Code, o.Device = cut(e.Message, maxReason), "EIO", "overlay"
+	return true
+}
+
 // withoutJournal is the device in the name of a journal, "sdb1" of "sdb1-8".
 func withoutJournal(name string) string {
 	if device, inode, ok := cutLast(name, '-'); ok && device != "dm" && inode != "" {

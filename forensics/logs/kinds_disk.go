@@ -14,6 +14,8 @@ const (
 	KindImageGCFailed Kind = "image-gc-failed"
 	// KindContainerGCFailed: `"Container garbage collection failed"`. Reason, Code.
 	KindContainerGCFailed Kind = "container-gc-failed"
+	// kindImageRemoveFailed: `"RemoveImage from image service failed" image=…`, of a runtime that answers. Image, Reason.
+	kindImageRemoveFailed Kind = "image-remove-failed"
 	// kindImageFSCapacity: `invalid capacity 0 on image filesystem`.
 	kindImageFSCapacity Kind = "image-fs-capacity-zero"
 	// KindEvictionReclaiming: `"Eviction manager: attempting to reclaim"`. Reason is the resource; Code is "condition" where the event of a
@@ -70,6 +72,13 @@ var diskMessages = []message{
 		rules: []rule{
 			{start: "Removing image to free bytes", fill: imageRemoved},
 			{start: "[imageGCManager]: Removing image \"", fill: imageRemoved},
+		},
+	},
+	{
+		kind: kindImageRemoveFailed, lane: LaneDisk, words: "image could not be removed",
+		rules: []rule{
+			{start: "RemoveImage \"", has: "from image service failed", fill: imageKept},
+			{start: "RemoveImage from image service failed", fill: imageKept},
 		},
 	},
 	{

@@ -208,6 +208,7 @@ var kernelMessages = []message{
 			{has: "XFS (", err: "I/O error", find: ioErrors, fill: fileSystem},
 			{has: "XFS (", err: "orruption", find: "orruption ", fill: fileSystem},
 			{has: "EXT4-fs error", fill: fileSystem},
+			{has: "overlayfs: failed to get redirect (-5)", fill: overlayFS},                                                // EIO, of the file system below
 			{has: "EXT4-fs (", err: "error count since last fsck: ", find: "error count since last fsck", fill: fileSystem}, // each day
 			{has: "JBD2: ", err: "Detected IO errors", fill: jbd2},
 			{has: "JBD2: ", err: "I/O error", find: ioErrors, fill: jbd2},

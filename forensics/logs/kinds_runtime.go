@@ -91,6 +91,7 @@ var runtimeMessages = []message{
 		rules: []rule{
 			{start: "CreateContainer in sandbox ", has: "from runtime service failed", fill: runtimeCall},
 			{event: "FailedCreatePodContainer", fill: eventOfContainer},
+			{start: "unable to ensure pod container exists: failed to create container for ", fill: eventOfContainer},
 			{event: "Failed", fill: eventOfContainer},
 			{start: "Error: failed to start container ", has: "OCI runtime create failed", fill: eventOfContainer}, // its message alone
 			{start: "Error: failed to create containerd task: ", has: "OCI runtime create failed", fill: eventOfContainer},

@@ -25,12 +25,15 @@ type tableSearch struct {
 	pid        int
 	lacks, has bool
 	everywhere bool   // all tables were searched
+	whole      bool   // and all that have it were printed, so also that of the first process
 	device     string // of the mount, where a row shows it
 }
 
 var (
 	allTables = pattern.New(`\bgrep\s+(?:-\w+\s+)*["']?([\w.:~/-]{4,}) ?["']?\s+/proc/[*\[][^\s/]*/(?:task/\*/)?mount(?:s|info)\b`)
 	tableOf   = pattern.New(`^/proc/(\d+|self|thread-self)/(?:task/\d+/)?mount(?:s|info)\b`)
+	// asRoot is a search by who can read all tables.
+	asRoot = pattern.New(`(?:#|\bsudo)\s+grep\b`)
 	// writable is in each row of a table, and tells it from the next command.
 	writable  = pattern.New(`\b(?:rw|ro)\b`)
 	hostTable = pattern.New(`(?:\bgrep\s+(?:-[cFEi]+\s+)*["']?([\w.:~/-]{3,})["']?\s+/proc/(?:self/|1/|\$\$/)?mount(?:s|info)|\b(?:mount|findmnt)\b[^|]*\|\s*grep\s+(?:-[cFEi]+\s+)*["']?([\w.:~/-]{4,})["']?|\bfindmnt\s+(?:-\w+\s+)*(/[^\s|]+))\s*$`)
@@ -63,6 +66,9 @@ func (r *leakReader) line(s string, _ int) {
 		}
 		return
 	}
+	if r.everywhere != "" && strings.HasPrefix(text, "grep: /proc/") { // a process that has ended, or a namespace that is gone
+		return
+	}
 	r.everywhere = ""
 	command := text
 	if at := emptyTable.FindStringIndex(text); at != nil {
@@ -70,7 +76,8 @@ func (r *leakReader) line(s string, _ int) {
 	}
 	if m := allTables.FindStringSubmatch(text); m != nil {
 		r.everywhere = m[1]
-		r.to.search(m[1]).everywhere = true
+		at := r.to.search(m[1])
+		at.everywhere, at.whole = true, asRoot.MatchString(text) && !strings.Contains(text, "|")
 	} else if m := hostTable.FindStringSubmatch(command); m != nil {
 		r.onHost = m[1] + m[2] + m[3]
 		r.to.search(r.onHost).lacks = true // if nothing follows
@@ -106,7 +113,7 @@ func (s tableSearch) nowhere() bool { return s.everywhere && s.pid == 0 && !s.ha
 // addLeaks adds the mounts that other mount namespaces have, and the host lacks. Those have a device whose disk some command has found busy.
 func (x *systemText) addLeaks(e *forensics.Evidence) {
 	for _, s := range x.searches {
-		if !s.lacks || s.has || s.pid == 0 {
+		if !s.lacks && !s.whole || s.has || s.pid == 0 {
 			continue
 		}
 		if e.MountUse == nil {
