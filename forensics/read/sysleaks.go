@@ -34,6 +34,8 @@ var (
 	tableOf   = pattern.New(`^/proc/(\d+|self|thread-self)/(?:task/\d+/)?mount(?:s|info)\b`)
 	// asRoot is a search by who can read all tables.
 	asRoot = pattern.New(`(?:#|\bsudo)\s+grep\b`)
+	// leftOut is what somebody puts in place of lines.
+	leftOut = pattern.New(`^[\[(<]?(?:\.\.+|…|snip\b|cut\b)`)
 	// writable is in each row of a table, and tells it from the next command.
 	writable  = pattern.New(`\b(?:rw|ro)\b`)
 	hostTable = pattern.New(`(?:\bgrep\s+(?:-[cFEi]+\s+)*["']?([\w.:~/-]{3,})["']?\s+/proc/(?:self/|1/|\$\$/)?mount(?:s|info)|\b(?:mount|findmnt)\b[^|]*\|\s*grep\s+(?:-[cFEi]+\s+)*["']?([\w.:~/-]{4,})["']?|\bfindmnt\s+(?:-\w+\s+)*(/[^\s|]+))\s*$`)
@@ -68,6 +70,9 @@ func (r *leakReader) line(s string, _ int) {
 	}
 	if r.everywhere != "" && strings.HasPrefix(text, "grep: /proc/") { // a process that has ended, or a namespace that is gone
 		return
+	}
+	if r.everywhere != "" && leftOut.MatchString(text) {
+		r.to.search(r.everywhere).whole = false
 	}
 	r.everywhere = ""
 	command := text

@@ -236,20 +236,24 @@ func TestSearchedPods(t *testing.T) {
 	}
 }
 
-// TestMountsOfOthers takes a mount for one of another namespace only if the table of the host lacks it.
+// TestMountsOfOthers takes a mount for one of another namespace only if the table of the host lacks it, which the search of all tables by who can
+// read them shows, too.
 func TestMountsOfOthers(t *testing.T) {
 	const all, none = "# grep -l a0d1b1b5ab8f /proc/*/mountinfo\n/proc/71/mountinfo\n", "# grep a0d1b1b5ab8f /proc/mounts\n# date\n"
 	for name, tt := range map[string]struct {
 		text string
 		want bool
 	}{
-		"the host lacks it":     {all + none, true},
-		"searched before":       {none + all, true},
-		"counted":               {all + "# grep -c a0d1b1b5ab8f /proc/1/mountinfo\n0\n", true},
-		"the host has it":       {all + "# grep -c a0d1b1b5ab8f /proc/1/mountinfo\n1\n", false},
-		"the first process":     {all + "/proc/1/mountinfo\n" + none, false},
-		"the host was not seen": {all, false},
-		"another was searched":  {all + strings.Replace(none, "a0d1", "b0d1", 1), false},
+		"the host lacks it":           {all + none, true},
+		"searched before":             {none + all, true},
+		"counted":                     {all + "# grep -c a0d1b1b5ab8f /proc/1/mountinfo\n0\n", true},
+		"the host has it":             {all + "# grep -c a0d1b1b5ab8f /proc/1/mountinfo\n1\n", false},
+		"the first process":           {all + "/proc/1/mountinfo\n" + none, false},
+		"the host is not listed":      {all, true},
+		"in a table that is not read": {strings.Replace(all, "#", "$", 1), false},
+		"a list that was cut":         {all + "...\n", false},
+		"the first of a list":         {strings.Replace(all, "\n", " | head -1\n", 1), false},
+		"another was searched":        {strings.Replace(all, "#", "$", 1) + strings.Replace(none, "a0d1", "b0d1", 1), false},
 	} {
 		use := systemIn(tt.text).MountUse
 		if got := use != nil && len(use.Found) > 0; got != tt.want {
