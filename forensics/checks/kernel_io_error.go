@@ -22,7 +22,8 @@ var kernelIOError = forensics.Check{
 	Title: "A disk or its controller fails, by the kernel log",
 	Doc: `I/O errors, timeouts and resets of a disk or of its controller, a device that went offline or lost its last path, a thin pool
 without space. Where the mounts are known, a disk of one is left to mount-io-error, and others are information. A device that is offline, or a full thin pool, counts until a file
-system is mounted on it again, also under another name. It is over when multipathd or iscsid have paths again. Errors, timeouts and resets are a warning if there are three or more, the last within half an hour. One is,
+system is mounted on it again, also under another name. It is over when multipathd, iscsid or NVMe over a network
+have paths again. A connection that was lost and came back twice within ten minutes at the log's end is not over. Errors, timeouts and resets are a warning if there are three or more, the last within half an hour. One is,
 if a file system on the disk fails within a minute after it, or if the disk itself cannot read a sector. So is one that is the only cause that a hung task can have.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,

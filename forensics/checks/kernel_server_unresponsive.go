@@ -23,7 +23,8 @@ var kernelServerUnresponsive = forensics.Check{
 	ID:    "kernel-server-unresponsive",
 	Title: "A file server does not respond, by the kernel log",
 	Doc: `The kernel logs "nfs: server S not responding", "libceph: mds0 … socket closed", "CIFS: … has not responded in 180 seconds",
-and a Ceph client that the cluster has blocklisted. Until it logs that the server is back, any access to its mounts may block.
+and a Ceph client that the cluster has blocklisted. A Ceph monitor that closes a
+connection before it is open is one that cannot be reached. Until it logs that the server is back, any access to its mounts may block.
 Where mounts were probed, servers of mounts are left to the checks of mounts, and others are information. Lines of Ceph and SMB that stopped are information: such
 a client may connect again without a line. An NFS server that
 stopped three times within half an hour, while the kubelet's housekeeping took long, is slow.`,

@@ -45,8 +45,8 @@ answer to Version alone does not prove a healthy runtime: lists and the status o
 
 A sentence that says of "docker ps" or the like that it does not return makes it possible, if nothing else is found.
 
-The kubelet's log shows it, too: such calls that failed with DeadlineExceeded or Unavailable, "container runtime is down", a
-socket that refuses. It is critical if that was logged for a minute or more and still at the log's end, and the log reaches
+The kubelet's log shows it, too: such calls that failed with DeadlineExceeded or Unavailable, "container runtime is down", also
+as why the node is not ready, a socket that refuses. It is critical if that was logged for a minute or more and still at the log's end, and the log reaches
 the examination. A problem that was over by then is information.
 
 containerd's log shows when the shims of single containers have not answered it: three such messages up to the end of the log are a warning.`,
