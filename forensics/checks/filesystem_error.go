@@ -102,6 +102,11 @@ func mountBelow(p *forensics.Pass, path string) (below mounts.Mount, ok bool) {
 	return below, ok
 }
 
+// sameMoment says whether two incidents began at the same time. A file system and its disk then log one error, in any order.
+func sameMoment(a, b incident.Incident) bool {
+	return a.First != nil && b.First != nil && a.First.Equal(*b.First)
+}
+
 func fileSystemFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 	name := "File system on " + i.Subject.ID
 	now, then := name+" has had errors", name+" had errors"
@@ -119,7 +124,7 @@ func fileSystemFinding(p *forensics.Pass, i incident.Incident) forensics.Finding
 		case !fsview.SameDisk(i.Subject.ID, disk.Subject.ID):
 		case disk.Subject != i.Subject:
 			f.Because = []forensics.Entity{disk.Subject}
-		case disk.Grave() && cameFirst(disk, i):
+		case disk.Grave() && (cameFirst(disk, i) || sameMoment(disk, i)):
 			f.Subject, f.Because = incident.Thing("file-system", i.Subject.ID), []forensics.Entity{disk.Subject}
 		}
 	}

@@ -186,7 +186,7 @@ func (e Event) Cause() Cause {
 		switch {
 		case says("eligible to free", "required amount of images"):
 			return CauseNothingToFree
-		case says("Cannot connect to the Docker daemon", "docker.sock: read: connection reset by peer"):
+		case says("Cannot connect to the Docker daemon", "docker.sock: read: connection reset by peer", ".sock: connect: connection refused"):
 			return CauseRuntimeDown
 		}
 	case KindImagePullFailed:

@@ -111,6 +111,14 @@ func cutUnmount(e *entry, o *occurrence) bool {
 	return ok && podOfPath(path) != "" && tearDown(e, o, podOfPath(path), volume, "Unmount failed: exit status 32")
 }
 
+// notInCSINode reads "CSINode NODE does not contain driver D".
+func notInCSINode(e *entry, o *occurrence) bool {
+	text := errorOf(e)
+	o.Driver = cut(strings.Trim(word(text, " does not contain driver ", " "), `",.`), maxName)
+	o.Reason, o.Code = cut(text, maxReason), ""
+	return strings.Contains(o.Driver, ".")
+}
+
 // tearDownFailed begins the error of an unmount.
 const tearDownFailed = "UnmountVolume.TearDown failed for volume "
 

@@ -226,6 +226,8 @@ var volumeMessages = []message{
 			{start: "MountDevice failed to create newCsiDriverClient: driver name ", has: "not found in the list of registered CSI drivers", fill: loneVolumeError},
 			{start: "driver name ", has: "not found in the list of registered CSI drivers", fill: loneVolumeError},
 			{has: "not found in the list of registered CSI drivers", fill: loneVolumeError},
+			{start: "CSINode ", has: " does not contain driver ", prose: true, fill: notInCSINode}, // the external attacher
+			{has: ": CSINode ", err: " does not contain driver ", find: " does not contain driver ", fill: notInCSINode},
 		},
 	},
 	{
@@ -267,6 +269,7 @@ var volumeMessages = []message{
 		kind: kindCSICallFailed, lane: LaneVolumes, words: "CSI driver answered with an error",
 		rules: []rule{
 			{has: "GRPC error: rpc error: code = ", fill: csiCall},
+			{has: "failed to run mkfs error: ", fill: wholeMessage}, // ceph-csi
 			{start: "GRPC error", err: "rpc error: code = ", fill: csiCall},
 			{has: "/csi.v1.Node/", err: " with error: rpc error: code = ", fill: csiCall},
 		},

@@ -46,6 +46,27 @@ func dropEcho(lines []string) bool {
 	return true
 }
 
+// expected is the heading under which an issue says what should have happened.
+var expected = pattern.New(`(?i)^[#*_ \t>]*(?:what (?:did )?you expect(?:ed)?(?: to (?:happen|see))?|expected (?:behaviou?r|results?|outcome))[^a-z0-9]*$`)
+
+// dropExpected empties what an issue expects, which has not happened: the lines below that heading, up to an empty one, but for those of logs.
+func dropExpected(lines []string) (changed bool) {
+	for i, line := range lines {
+		if !expected.MatchString(line) {
+			continue
+		}
+		for n := i + 1; n < len(lines) && (n == i+1 || strings.TrimSpace(lines[n]) != "") && !heading.MatchString(lines[n]); n++ {
+			if lines[n] != "" && !begins(strings.TrimLeft(lines[n], "> \t")) {
+				lines[n], changed = "", true
+			}
+		}
+	}
+	return changed
+}
+
+// heading is that of a section of an issue.
+var heading = pattern.New("^[ \t]*(?:#{1,6} |\\*\\*[^*]+\\*\\*:?[ \t\r]*$|```)")
+
 var (
 	// manual is the heading of instructions, and placeholder what stands there for a name.
 	manual    = pattern.New(`(?i)^[#*=> \t]*(?:runbook|playbook|how[ -]?to|sop|(?:troubleshooting|debugging|error) guide|knowledge base|kb[ -]?\d+)\b`)

@@ -22,6 +22,7 @@ func Clean(text []byte) []byte {
 	lines := strings.Split(string(text), "\n")
 	changed := plain(lines)
 	changed = dropEcho(lines) || changed
+	changed = dropExpected(lines) || changed
 	dropped := dropTests(lines) || dropManual(lines)
 	if !dropped && machineWritten(lines) {
 		if !changed {
@@ -231,8 +232,10 @@ var (
 	// console is a prompt behind which the kernel has written to the console.
 	console = pattern.New(`^\[?[\w.-]+@[\w.-]+[^#$]{0,60}[#$] (?:\[ *\d+\.\d{6}\] )`)
 	// compose is what docker-compose puts before an error of dockerd.
-	compose      = pattern.New(`^[> \t]*ERROR: for \S+ +(?:(?i:driver) "?\w+"? failed to remove |(?i:unable) to remove |(?i:cannot) (?:kill|stop|remove|restart) )`)
-	host         = pattern.New(`^[> \t]*(?:[\w.-]+(?:\[\d+\])?: |\d\d:\d\d:\d\d [\w.-]+ +)`)
+	compose = pattern.New(`^[> \t]*ERROR: for \S+ +(?:(?i:driver) "?\w+"? failed to remove |(?i:unable) to remove |(?i:cannot) (?:kill|stop|remove|restart) )`)
+	host    = pattern.New(`^[> \t]*(?:[\w.-]+(?:\[\d+\])?: |\d\d:\d\d:\d\d [\w.-]+ +)`)
+	// ofSystemd is a line about the kubelet's unit of which somebody has cut off the time: that of the kubelet's line above it is as good.
+	ofSystemd    = pattern.New(`^[> \t]*systemd\[1\]: kubelet\.service: `)
 	unmistakable = pattern.New(`^(?:[IWEFD]\d{4} \d\d:\d\d:\d\d\.\d|\{"ts": ?\d|\{"(?:error|level|msg|time)": ?"|time="\d)`)
 	// chat is what a client of IRC writes before each line: the time and the speaker. Rows of tables are left alone where the talk goes on for
 	// long: their ages count from then, and it tells how it ended.
@@ -245,7 +248,7 @@ var (
 
 // unprefix takes off what programs put before each line that read the logs of many nodes or containers.
 func unprefix(lines []string) (changed bool) {
-	last, program := lastMinute(lines), programOfDump(lines)
+	last, program, clock := lastMinute(lines), programOfDump(lines), ""
 	for i, line := range lines {
 		if rest, ok := strings.CutPrefix(line, program); ok && program != "" {
 			lines[i], changed = rest, true
@@ -280,6 +283,11 @@ func unprefix(lines []string) (changed bool) {
 		}
 		if m != "" {
 			lines[i], changed = line[len(m):], true
+		}
+		if head := klogHead.FindStringSubmatch(lines[i]); head != nil {
+			clock = head[1][len("0102 "):]
+		} else if clock != "" && ofSystemd.MatchString(line) {
+			lines[i], changed = clock+" "+strings.TrimLeft(line, "> \t"), true
 		}
 	}
 	return changed
