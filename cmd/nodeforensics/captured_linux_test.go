@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -176,9 +177,10 @@ func ownJournal(t testing.TB) string {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	testfuse.Await(t, "journald", func() bool {
-		_, err := os.Stat("/run/systemd/journal/stdout")
-		return err == nil
+	testfuse.Await(t, "journald to wait for signals", func() bool { // one that comes earlier ends it
+		_, rest, _ := strings.Cut(readFile(t, fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)), "\nSigBlk:")
+		mask, err := strconv.ParseUint(strings.Fields(rest)[0], 16, 64)
+		return err == nil && mask&(1<<(unix.SIGUSR1-1)) != 0
 	})
 	var found []string
 	testfuse.Await(t, "the journal", func() bool {
