@@ -21,6 +21,8 @@ func TestSiblingsOfPasted(t *testing.T) {
 		return `I0704 09:31:22.446390   38112 image_gc_manager.go:371] [imageGCManager]: Removing image "sha256:` + image + `" to free 1203548101 bytes` + "\n" +
 			`E0704 09:31:22.448132   38112 remote_image.go:134] RemoveImage "sha256:` + image + `" from image service failed: rpc error: code = Unknown desc = Error response from daemon: conflict: unable to delete ` + image + " (cannot be forced) - image is being used by running container c0b8d22e5f17\n"
 	}
+	const ext4Warning = "[Mon Oct 10 04:22:18 2022] EXT4-fs warning (device nvme3n1): ext4_end_bio:309: I/O error 10 writing to inode 27 (offset 0 size 1052672 starting block 1180160)\n"
+	const gcRefused = "  Warning  ContainerGCFailed  35s (x19 over 18m)   kubelet  rpc error: code = Unavailable desc = connection error: desc = \"transport: Error while dialing: dial unix /run/containerd/containerd.sock: connect: connection refused\"\n"
 	iscsiBack := func(clock string) string {
 		return "Oct 23 " + clock + " k3n2 kernel:  connection1:0: detected conn error (1020)\nOct 23 " + clock + " k3n2 iscsid: connection1:0 is operational after recovery (1 attempts)\n"
 	}
@@ -156,6 +158,13 @@ func TestSiblingsOfPasted(t *testing.T) {
 		"a volume that the host has, too":                          {busyRename + strings.Replace(leaked, "grep: ", "/proc/1/mountinfo\ngrep: ", 1), "volume-unmount-failing"},
 		"images that cannot be removed":                            {kept("9f2d7c40a1b8") + kept("4d7708cc53be"), "image-gc-failing"},
 		"one image that cannot be removed":                         {kept("9f2d7c40a1b8"), ""},
+		"what an issue expects":                                    {"**What happened**:\nBoth pods run.\n\n**What you expected to happen**:\nMulti-Attach error for volume \"pvc-*\"\n**How to reproduce it**:\nTwo pods.\n", ""},
+		"what has happened":                                        {"**What you expected to happen**:\nThe pod runs.\n\n**What happened**:\nMulti-Attach error for volume \"pvc-1\"\n", "volume-attach-failing"},
+		"systemd without a time below the kubelet":                 {"kubelet[20416]: F0514 06:22:51.411908   20416 kubelet.go:1354] Kubelet failed to get node info: instance not found\n" + strings.Repeat("systemd[1]: kubelet.service: Main process exited, code=exited, status=255/n/a\nsystemd[1]: kubelet.service: Scheduled restart job, restart counter is at 4127.\n", 2), "kubelet-restarting"},
+		"a file system before its disk, at the same time":          {ext4Warning + strings.Repeat("[Mon Oct 10 04:22:18 2022] Buffer I/O error on device nvme3n1, logical block 1179904\n", 4), "kernel-io-error"},
+		"a file system a minute before its disk":                   {strings.Replace(ext4Warning, ":22:18", ":21:18", 1) + strings.Repeat("[Mon Oct 10 04:22:18 2022] Buffer I/O error on device nvme3n1, logical block 1179904\n", 4), "filesystem-error"},
+		"a node without a driver, below a sentence":                {"From the log of the attacher that you have shown:\n\n```\nCSINode w-2 does not contain driver csi.example.com\n```\n\nCan you show the pods?\n", "csi-driver-missing"},
+		"a garbage collection whose socket refuses":                {gcRefused, "runtime-unresponsive"},
 		"zombies of unknown parents":                               {"Slow since Monday.\n\nps -ef | grep defunct | wc -l gives 21077 processes.\n", "zombie-buildup"},
 		"a few hundred of them":                                    {"Slow since Monday.\n\nps -ef | grep defunct | wc -l gives 210 processes.\n", ""},
 		"a wrapped message about a cgroup":                         {"applying cgroup configuration for process caused mkdir\n/sys/fs/cgroup/memory/kubepods/burstable/pod0ac83d66/5b3d9e7f:\nno space left on device\n", "limit-exhausted"},

@@ -85,7 +85,7 @@ func pathOfGo(e *entry, o *occurrence) bool {
 
 // openFiles passes over what applications print, which have limits of their own.
 func openFiles(e *entry, o *occurrence) bool {
-	return (e.Origin != "" || e.Source == "kubelet.go" || strings.HasPrefix(e.Message, "Error syncing pod, skipping: ")) && trouble(e, o)
+	return (e.Origin != "" || e.Source == "kubelet.go") && trouble(e, o)
 }
 
 // certTrouble leaves out what is no certificate of the cluster: of a registry, of a webhook, of a service that an application calls. Who

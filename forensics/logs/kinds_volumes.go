@@ -227,7 +227,6 @@ var volumeMessages = []message{
 			{start: "driver name ", has: "not found in the list of registered CSI drivers", fill: loneVolumeError},
 			{has: "not found in the list of registered CSI drivers", fill: loneVolumeError},
 			{start: "CSINode ", has: " does not contain driver ", prose: true, fill: notInCSINode}, // the external attacher
-			{has: ": CSINode ", err: " does not contain driver ", find: " does not contain driver ", fill: notInCSINode},
 		},
 	},
 	{
