@@ -25,7 +25,7 @@ func trouble(e *entry, o *occurrence) bool {
 
 // noSpace is the same of a full disk. A line that begins with it is the end of one that was wrapped, and what is full stands above.
 func noSpace(e *entry, o *occurrence) bool {
-	return !(e.Bare && strings.HasPrefix(e.Message, "no space left on device")) && trouble(e, o)
+	return (!e.Bare || !strings.HasPrefix(e.Message, "no space left on device")) && trouble(e, o)
 }
 
 // fieldOfJSON is what stands before an error that somebody has cut out of a record.
