@@ -55,25 +55,28 @@ images are smaller than the space to be freed.`,
 			p.Report(imageGCFailingFinding(p, list))
 			return
 		}
-		reportKeptImages(p)
+		if f, ok := keptImages(p); ok {
+			p.Report(f)
+			return
+		}
 		imageGCTooLittle(p)
 	},
 }
 
-// reportKeptImages reports images that the runtime does not remove for the kubelet.
-func reportKeptImages(p *forensics.Pass) {
+// keptImages is the finding for images that the runtime does not remove for the kubelet.
+func keptImages(p *forensics.Pass) (forensics.Finding, bool) {
 	kept := sorting.Delete(slices.Clone(logview.Events(p, "image-remove-failed")), func(e logs.Event) bool {
 		return !logview.Within(e.Last, logview.KubeletEnd(p), 2*imageGCPeriod)
 	})
 	images := removedImages(kept)
 	if len(images) < 2 {
-		return
+		return forensics.Finding{}, false
 	}
 	reason := kept[0].Reason
 	if at := strings.LastIndex(reason, ": "); at >= 0 {
 		reason = reason[at+2:]
 	}
-	p.Report(forensics.Finding{
+	return forensics.Finding{
 		Severity: forensics.Warning, Subject: diskview.ImageGCEntity, Confidence: forensics.Certain, ConfidenceWhy: "the kubelet's log says so",
 		Since: logview.First(kept), Refs: logview.EventRefs(kept...),
 		Title:  headline.Fit(fmt.Sprintf("Image garbage collection fails: the runtime does not remove %s: %s", findings.Plural(len(images), "image"), reason)),
@@ -82,7 +85,7 @@ func reportKeptImages(p *forensics.Pass) {
 		Remedies: []forensics.Remedy{{
 			Action: remedy.ActionLook, Command: []string{"crictl", "images"}, Why: "shows the images; containers that the kubelet did not start can use them, too", Risk: "none: read-only",
 		}},
-	})
+	}, true
 }
 
 // relieved says whether the node reported after a time that its disk had no pressure.

@@ -56,7 +56,9 @@ would delete next: no container uses them, they are not pinned, and the disk is 
 func removedFor(p *forensics.Pass) []logs.Event {
 	kept := logview.Events(p, "image-remove-failed")
 	return sorting.Delete(slices.Clone(logview.Events(p, logs.KindImageRemoved)), func(e logs.Event) bool {
-		return slices.ContainsFunc(kept, func(k logs.Event) bool { return k.Image == e.Image })
+		return slices.ContainsFunc(kept, func(k logs.Event) bool {
+			return k.Image == e.Image && (k.Last == nil || e.Last == nil || !k.Last.Before(*e.Last))
+		})
 	})
 }
 

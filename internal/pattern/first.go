@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"regexp/syntax"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -10,22 +11,21 @@ import (
 // that are looked at, the first byte already tells that they do not match.
 type first struct {
 	known bool
-	bytes [256]bool
+	bytes [4]uint64 // a bit for each
 }
 
 // in says whether a text begins with one of the bytes.
-func (f *first) in(text string) bool {
-	return !f.known || text != "" && f.bytes[text[0]]
-}
+func (f *first) in(text string) bool { return !f.known || text != "" && f.has(text[0]) }
+
+func (f *first) has(b byte) bool { return f.bytes[b/64]&(1<<(b%64)) != 0 }
 
 // firstOf is with what a text begins that matches an expression.
-func firstOf(expr string) first {
-	re, err := syntax.Parse(expr, syntax.Perl)
-	if err != nil {
+func firstOf(re *syntax.Regexp) first {
+	if !anchored(re) {
 		return first{}
 	}
-	prog, err := syntax.Compile(re.Simplify())
-	if err != nil || prog.StartCond()&syntax.EmptyBeginText == 0 {
+	prog, err := syntax.Compile(re)
+	if err != nil {
 		return first{}
 	}
 	f := first{known: true}
@@ -52,14 +52,25 @@ func firstOf(expr string) first {
 	return f
 }
 
+// anchored says whether all that an expression matches begins with the text.
+func anchored(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpBeginText:
+		return true
+	case syntax.OpConcat, syntax.OpCapture:
+		return anchored(re.Sub[0])
+	case syntax.OpAlternate:
+		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !anchored(sub) })
+	}
+	return false
+}
+
 // add adds the first bytes of what an instruction matches. Those of more than one byte are not told apart.
 func (f *first) add(inst *syntax.Inst) {
-	for b := range f.bytes {
-		f.bytes[b] = f.bytes[b] || b < utf8.RuneSelf && inst.MatchRune(rune(b))
-	}
-	if beyondASCII(inst) {
-		for b := utf8.RuneSelf; b < len(f.bytes); b++ {
-			f.bytes[b] = true
+	beyond := beyondASCII(inst)
+	for b := range len(f.bytes) * 64 {
+		if b < utf8.RuneSelf && inst.MatchRune(rune(b)) || b >= utf8.RuneSelf && beyond {
+			f.bytes[b/64] |= 1 << (b % 64)
 		}
 	}
 }

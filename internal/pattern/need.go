@@ -15,15 +15,6 @@ type need struct {
 // maxExact bounds the texts of which one is all that a part of an expression matches.
 const maxExact = 16
 
-// needOf is what a text must hold to match an expression.
-func needOf(expr string) need {
-	re, err := syntax.Parse(expr, syntax.Perl)
-	if err != nil {
-		return need{}
-	}
-	return needs(re.Simplify())
-}
-
 // in says whether a text holds what is needed.
 func (n *need) in(text string) bool {
 	if n.literal != "" {
@@ -44,6 +35,7 @@ func (n *need) in(text string) bool {
 
 func (n *need) nothing() bool { return n.literal == "" && n.all == nil && n.any == nil }
 
+// needs is what a text must hold to match an expression.
 func needs(re *syntax.Regexp) need {
 	if list := exact(re); list != nil {
 		return oneOf(list)

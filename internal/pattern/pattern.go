@@ -5,6 +5,7 @@ package pattern
 import (
 	"os"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"sync"
 	"unsafe"
@@ -25,11 +26,20 @@ type expression struct {
 // New returns a pattern. In a test binary that the go command starts it is compiled at once, so that none is wrong that no test
 // uses; not in those that tests start of themselves, to be a server, a kubelet or kubectl.
 func New(expr string) *Pattern {
-	p := &Pattern{sync.OnceValue(func() *expression { return &expression{regexp.MustCompile(expr), firstOf(expr), needOf(expr)} })}
+	p := &Pattern{sync.OnceValue(func() *expression { return compile(expr) })}
 	if slices.Contains(os.Args, "-test.paniconexit0") {
 		p.compiled()
 	}
 	return p
+}
+
+func compile(expr string) *expression {
+	e := &expression{re: regexp.MustCompile(expr)}
+	if re, err := syntax.Parse(expr, syntax.Perl); err == nil {
+		re = re.Simplify()
+		e.first, e.need = firstOf(re), needs(re)
+	}
+	return e
 }
 
 // in returns the expression, nil if the text cannot match it.

@@ -35,7 +35,7 @@ func TestNeed(t *testing.T) {
 		`a{2,3}b?`:                            "aa|aab|aaa|aaab",
 		``:                                    "",
 	} {
-		n := needOf(expr)
+		n := compile(expr).need
 		if got := n.String(); got != want {
 			t.Errorf("%s: %q, want %q", expr, got, want)
 		}
@@ -72,13 +72,13 @@ func TestFirst(t *testing.T) {
 		`^(?:kernel: |\{")`: "k{",
 		``:                  "",
 	} {
-		f, got := firstOf(expr), ""
-		for b := range f.bytes[:128] {
-			if f.known && f.bytes[b] {
+		f, got := compile(expr).first, ""
+		for b := range byte(128) {
+			if f.known && f.has(b) {
 				got += string(rune(b))
 			}
 		}
-		if f.known && f.bytes[0xc3] {
+		if f.known && f.has(0xc3) {
 			got += "…"
 		}
 		if got != want {

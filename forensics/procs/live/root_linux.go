@@ -40,7 +40,7 @@ const (
 //
 // From 5.12 on only names that are in memory are looked up (RESOLVE_CACHED), so that no disk is asked: on a dead one this
 // thread would stay forever. A name that is not in memory is one that the waiting thread has not got past either. The kernel says the
-// same of it, EAGAIN, as where somebody has mounted or renamed something meanwhile, so it is asked a few times.
+// same of it, EAGAIN, as where something was mounted meanwhile, which happens all the time on a node, so it is asked again.
 func (d rootDir) readLink(name string) (string, error) {
 	if d < 0 {
 		return "", fs.ErrNotExist
