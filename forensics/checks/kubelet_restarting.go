@@ -158,6 +158,9 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 	if _, n := restarts(p); n > times {
 		times, by = n, "by systemd's count"
 	}
+	if times > int64(len(over)) && times >= manyEnds {
+		f.Title = fmt.Sprintf("kubelet has ended %s %s; in the log %s", findings.Times(times), by, endings(over))
+	}
 	switch {
 	case times >= manyEnds && len(bad) > 0 && starts && !logview.Stale(p):
 		f.Severity = forensics.Critical

@@ -71,5 +71,9 @@ func kubeletRestartingInLogs() []scenario {
 			name: "the log has one end of two", base: wellNode, change: both(lives(life(100, "10:10:00", "10:10:50", "fatal", "runtime")), systemdCounts(2)),
 			want: []string{"warning kubelet 9825"}, says: "within the log",
 		},
+		{
+			name: "the log has one end of many, after a start", base: wellNode, change: both(lives(life(100, "10:10:00", "10:10:50", "fatal", "syncloop")), systemdCounts(4127)),
+			want: []string{"warning kubelet 9825"}, says: "ended 4,127 times by systemd's count; in the log by a fatal error",
+		},
 	}
 }

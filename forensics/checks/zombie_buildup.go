@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
@@ -72,7 +73,7 @@ func unreaped(e *forensics.Evidence) map[int]int {
 // zombiesOfAll is the finding for zombies of which a text shows only how many there are.
 func zombiesOfAll(count int) forensics.Finding {
 	return forensics.Finding{
-		Severity: forensics.Warning, Subject: forensics.Entity{Kind: forensics.KindSubsystem, ID: "zombies"},
+		Severity: forensics.Warning, Subject: incident.Thing("kernel", "process table"),
 		Confidence: forensics.Likely, ConfidenceWhy: "by the number that ps or top printed",
 		Title:  stall.Number(count) + " processes are zombies: their parents have not reaped them",
 		Effect: "zombies occupy process ids",
