@@ -1,2 +1,0 @@
-failed to get image stats: rpc error: code = DeadlineExceeded desc = context deadline exceeded
-rpc error: code = DeadlineExceeded desc = context deadline exceeded
