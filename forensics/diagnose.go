@@ -55,7 +55,10 @@ func (g *graph) depth(d Diagnosis) int {
 			return 0
 		}
 	case KindPod, KindContainer, KindVolume, KindClaim:
-		if !strings.HasPrefix(g.findings[d.Findings[0]].ID, "kernel-") {
+		switch id := g.findings[d.Findings[0]].ID; {
+		case id == "pod-orphaned", id == "volume-unmount-failing": // what is left of a pod stops no other
+			return -1
+		case !strings.HasPrefix(id, "kernel-"):
 			return 0
 		}
 	case KindSubsystem, KindKubelet, KindRuntime, KindController, KindGoroutine, kindNode, kindCertificate:

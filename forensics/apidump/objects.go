@@ -121,6 +121,9 @@ func (o nodeObject) node() Node {
 				n.NotReady = c.condition()
 			}
 		}
+		if strings.HasSuffix(c.Type, "Pressure") && c.Status == "True" {
+			n.Pressures = append(n.Pressures, *c.condition())
+		}
 	}
 	for _, t := range o.Spec.Taints {
 		n.Taints = append(n.Taints, Taint{Key: t.Key, Value: t.Value, Effect: t.Effect, Added: t.TimeAdded.Time})

@@ -124,7 +124,9 @@ type Node struct {
 	Ready string `json:"ready,omitempty"`
 	// NotReady is the Ready condition where it is not True.
 	NotReady *Condition `json:"not_ready,omitempty"`
-	Taints   []Taint    `json:"taints,omitempty"`
+	// Pressures are the conditions DiskPressure, MemoryPressure and PIDPressure that are True, with the kubelet's reason ("KubeletHasDiskPressure").
+	Pressures []Condition `json:"pressures,omitempty"`
+	Taints    []Taint     `json:"taints,omitempty"`
 	// KubeletVersion is as the node reports it ("v1.34.4").
 	KubeletVersion string `json:"kubelet_version,omitempty"`
 }

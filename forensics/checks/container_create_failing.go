@@ -39,7 +39,12 @@ missing file of the image looks the same: the error tells.`,
 			{"container-start-failed", "container cannot be started", "container could not be started"},
 			{"pod-restart-blocked", "cannot restart before its old containers end", "could not restart before its old containers ended"},
 		} {
-			spec := incident.Spec{Window: 6 * time.Minute, Kubelet: true, Subject: func(e logs.Event) forensics.Entity { return podOrContainer(p, e) }}
+			spec := incident.Spec{Window: 6 * time.Minute, Kubelet: true, Subject: func(e logs.Event) forensics.Entity {
+				if ofUnnamedSandbox(e) {
+					return forensics.Entity{} // sandbox-create-failing
+				}
+				return podOrContainer(p, e)
+			}}
 			for _, i := range spec.Find(p, logview.Events(p, k.kind)) {
 				if k.kind == "container-name-reserved" {
 					if i.Minor = i.Count < 2 && !failedBefore(p, i); i.Minor && alone && stillCreating(i) { // the kubelet asks again after its call has timed out
@@ -138,6 +143,11 @@ func deadMounts(p *forensics.Pass, volume string) (dead []forensics.Entity) {
 
 // ofSandbox says whether the name that is reserved is that of a pod's sandbox: it has no container's in it.
 func ofSandbox(e logs.Event) bool { return e.Container == "" && (e.PodName != "" || e.PodUID != "") }
+
+// ofUnnamedSandbox says that of a message in which neither pod nor container have a name that can be read.
+func ofUnnamedSandbox(e logs.Event) bool {
+	return e.Container == "" && e.PodName == "" && e.PodUID == "" && strings.Contains(e.Reason, "reserve sandbox name")
+}
 
 // crioWaits is how long CRI-O waits for an earlier creation of a container before it answers, and aCall how long the kubelet waits for an answer.
 const (

@@ -52,7 +52,7 @@ system that is busy is enough. Pods that are stuck in Terminating are left to po
 			i.Minor = all < logview.FewFailures && !slices.ContainsFunc(i.Events, notKilled) && !slices.ContainsFunc(i.Events, busyByHand) && (!rootBusy(i) || !logview.Picked(p, i.Last))
 			if i.Minor && len(found) == 1 && len(p.Evidence.Threads) == 0 { // else the text goes on with what is seen of the cause
 				switch {
-				case onlySandboxes(i):
+				case onlySandboxes(i) && !unknownSandbox(i):
 					i.Expect(p, logview.FewFailures)
 				case slices.ContainsFunc(i.Events, func(e logs.Event) bool {
 					return e.Kind == logs.KindPodKillFailed && timedOut(e) || strings.Contains(e.Reason, directKill)
@@ -62,7 +62,7 @@ system that is busy is enough. Pods that are stuck in Terminating are left to po
 			}
 			name := thingTitle(p, i)
 			f := i.Finding(p, name+" cannot be stopped or removed", name+" could not be stopped or removed")
-			f.Lone = f.Lone && !strings.Contains(i.Reason(), "executable file not found") // which its image lacks
+			f.Lone = f.Lone && !unknownSandbox(i) && !strings.Contains(i.Reason(), "executable file not found") // which its image lacks
 			incident.ByRuntime(p, &f)
 			byHungTask(p, &f, i)
 			byBlockedThread(p, &f, i)
@@ -95,6 +95,11 @@ func onlySandboxes(i incident.Incident) bool {
 	return !slices.ContainsFunc(i.Events, func(e logs.Event) bool {
 		return e.Kind != logs.KindSandboxStopFailed && e.Kind != "sandbox-remove-failed" && e.Kind != logs.KindCNIDeleteFailed
 	})
+}
+
+// unknownSandbox says whether the runtime answers that there is no such sandbox, so that there is nothing left to stop.
+func unknownSandbox(i incident.Incident) bool {
+	return slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Code == "NotFound" })
 }
 
 // byHungTask explains a container that was killed and has not ended by tasks that the kernel reported as hung within an hour, or that a listing

@@ -44,7 +44,7 @@ images are smaller than the space to be freed.`,
 		var list []logs.Event
 		for _, e := range logview.Events(p, logs.KindImageGCFailed, logs.KindContainerGCFailed, "image-fs-capacity-zero") {
 			last := logview.Last([]logs.Event{e})
-			if e.Cause() == logs.CauseNothingToFree && relieved(p, last) {
+			if e.Cause() == logs.CauseNothingToFree && relieved(p, last) || e.Kind == "image-fs-capacity-zero" && e.Count == 1 && last == nil { // quoted, of a start
 				continue
 			}
 			if logview.AfterStart(p, last) && (e.Code != "once" || e.Count > 1) && logview.Within(last, logview.KubeletEnd(p), 2*imageGCPeriod) {

@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 	"github.com/nodeforensics/nodeforensics/internal/headline"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // kernelOOM finds processes that the kernel killed because memory ran out.
@@ -38,14 +39,14 @@ func ooms(p *forensics.Pass) []incident.Incident {
 	return forensics.Once(p, "kills for memory", func() []incident.Incident {
 		spec := incident.Spec{Window: 30 * time.Minute, Subject: func(e logs.Event) forensics.Entity {
 			switch pod := incident.PodOf(p, e); {
-			case e.Kind == "kernel-oom-invoked":
-				return incident.Thing("kernel", "oom-killer")
 			case e.Kind == "kernel-oom":
 				return incident.Thing("kernel", "memory")
 			case pod.Kind != "":
 				return pod
 			case e.Path != "":
 				return incident.Thing(forensics.KindPath, e.Path)
+			case e.Kind == "kernel-oom-invoked":
+				return incident.Thing("kernel", "oom-killer")
 			}
 			return incident.Thing("kernel", "cgroup-memory")
 		}}
@@ -73,6 +74,9 @@ func invoked(p *forensics.Pass) []logs.Event {
 	if !logview.Written(p) || logview.Below(calls, logview.Events(p, "kernel-oom", "kernel-oom-cgroup")) {
 		return nil
 	}
+	if ofCgroup := sorting.Delete(slices.Clone(calls), func(e logs.Event) bool { return e.PodUID == "" && e.Path == "" }); len(ofCgroup) > 0 {
+		return ofCgroup
+	}
 	return calls
 }
 
@@ -98,8 +102,10 @@ func reportOOM(p *forensics.Pass, i incident.Incident) {
 		f.Title = "cgroup " + i.Subject.ID + " was out of memory " + count + last
 	default:
 		f.Title = "The node was out of memory " + count + last
-		if i.Events[0].Kind == "kernel-oom-invoked" {
-			f.Title = "The kernel had no memory for " + i.Events[0].Process + " " + count + last
+		if process := i.Events[0].Process; i.Events[0].Kind == "kernel-oom-invoked" && process != "" {
+			f.Title = "The kernel had no memory for " + process + " " + count + last
+		} else if i.Events[0].Kind == "kernel-oom-invoked" {
+			f.Title = "The kernel listed all processes to kill one for its memory " + count + last
 		} else if i.Events[0].Kind != "kernel-oom" {
 			f.Title = "A container was out of memory " + count + last
 		}

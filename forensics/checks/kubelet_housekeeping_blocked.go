@@ -40,7 +40,7 @@ provably waits longer than --hung-after.
 - Without a dump, a kubelet thread blocked on a pod volume counts as housekeeping in two cases: the kubelet's own health
   check says that the sync loop has failed, or the pod is orphaned. The finding is then "likely".
 - The kubelet limits how long it waits for the runtime or the API server. Such a wait is critical only from 5 minutes on.
-- By the kubelet's log alone ("Housekeeping took longer than expected"), three rounds of which one took ten seconds are "slow".
+- By the kubelet's log alone ("Housekeeping took longer than expected"), three rounds of which one took five seconds are "slow".
 - Waits that often take long on a healthy node (a child process, the API server) are information where no age is proven.
 
 The other checks of goroutines judge ages in the same way.
@@ -66,7 +66,7 @@ Known steps and functions (what each does, kubelet versions):` + stall.DocOf(hou
 
 // reportSlowHousekeeping reports rounds that take long again and again, by the kubelet's log. Nothing was added, changed or removed meanwhile.
 func reportSlowHousekeeping(p *forensics.Pass) {
-	const slow = 10 // seconds; one or two is what busy nodes have
+	const slow = 5 // seconds; one or two is what busy nodes have
 	spec := incident.Spec{Few: logview.FewFailures, Window: 10 * time.Minute, Subject: func(logs.Event) forensics.Entity { return stall.HousekeepingEntity }}
 	for _, i := range spec.Find(p, logview.Events(p, "housekeeping-long")) {
 		longest := slices.MaxFunc(i.Events, func(a, b logs.Event) int { return cmp.Compare(a.Max, b.Max) })

@@ -42,17 +42,17 @@ another process id or another start shows the end. Restarts before the log began
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
 		lives := logview.Story(p).Lives
-		if e, n := restarts(p); len(lives) == 0 {
+		none := len(lives) == 0 || len(lives) == 1 && lives[0].Last == nil && lives[0].End == logs.EndRunning
+		if e, n := restarts(p); none {
 			if exits := logview.Events(p, "kubelet-exited"); n < manyEnds && len(exits) > 0 {
 				e = exits[len(exits)-1]
 				n = sinceStarted(p, e, logview.Count(exits))
 			}
-			if n >= manyEnds || n == manyEnds-1 && logview.Picked(p, e.Last) { // of few lines, two ends in a row show it
+			if n >= manyEnds || n == manyEnds-1 && (logview.Picked(p, e.Last) || strings.Contains(e.Reason, "going to restart forever")) { // of few lines, two ends in a row show it
 				p.Report(countedFinding(p, e, n))
 				return
 			}
 		}
-		none := len(lives) == 0 || len(lives) == 1 && lives[0].Last == nil && lives[0].End == logs.EndRunning
 		if exits := logview.Events(p, "kubelet-exited"); len(exits) > 0 && logview.Brief(p) && none {
 			p.Report(exitFinding(p, exits[len(exits)-1]))
 			return
@@ -197,11 +197,7 @@ func restartFinding(p *forensics.Pass, over []logs.Life, last logs.Life) forensi
 		f.Remedies = []forensics.Remedy{lookAtEnds()}
 	}
 	if f.Severity != forensics.Info && refused != "" {
-		f.Remedies = append(f.Remedies, forensics.Remedy{
-			Action:      remedy.ActionConfigure,
-			Instruction: "Correct the named flag (often in /var/lib/kubelet/kubeadm-flags.env or a file of the unit) or field (/var/lib/kubelet/config.yaml), then start the kubelet",
-			Why:         "this version of the kubelet does not take it, and ends at each start", OnlyIf: "the kubelet still ends with this error", Risk: "none known",
-		})
+		f.Remedies = append(f.Remedies, correctSetting)
 	}
 	return f
 }
@@ -229,7 +225,7 @@ const kubeletFatal logs.Kind = "kubelet-fatal"
 
 // fatalCauses are what kubelets ended for by their own words, where other checks report it.
 func fatalCauses(p *forensics.Pass) (found []forensics.Entity) {
-	lists := [][]incident.Incident{invalidStates(p), badCertificates(p), fullByLog(p)}
+	lists := [][]incident.Incident{invalidStates(p), badCertificates(p), fullByLog(p), failingPaths(p)}
 	for _, l := range limits {
 		lists = append(lists, l.find(p))
 	}

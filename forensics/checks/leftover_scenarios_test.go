@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/kubelet"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 )
 
 const deadPod = kubeletRoot + "/pods/" + deadUID
@@ -137,6 +138,11 @@ var _ = scenariosOf("pod-orphaned", []scenario{
 })
 
 var _ = scenariosOf("pod-orphaned-vol-data", []scenario{
+	{
+		name: "by the log alone", base: wellNode, change: both(tells(numbered(event(logs.KindOrphan, 900, "09:31:00", "10:12:28",
+			code(logs.Subject{PodUID: deadUID, Reason: "error occurred when trying to remove the volumes dir: not a directory"}, "ENOTDIR")), 1)), logAlone),
+		want: []string{"warning pod " + deadUID}, says: "Most often it is vol_data.json",
+	},
 	{
 		name: "1.17", base: sickNode, change: left("1.17.4", withVolume(volDataOnly())),
 		want: []string{"warning pod " + deadUID}, says: "Kubelet 1.17.4 repeatedly fails to remove it",

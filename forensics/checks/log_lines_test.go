@@ -69,7 +69,7 @@ I1120 10:01:00.000001    2588 prober.go:116] "Probe succeeded" probeType="Livene
 		{"1.22: a leftover vol_data.json", `
 E1120 10:00:02.000001    2588 kubelet_volumes.go:245] "There were many similar errors. Turn up verbosity to see them." err="orphaned pod \"` + uid + `\" found, but error not a directory occurred when trying to remove the volumes dir" numErrs=3
 E1120 10:00:04.000001    2588 kubelet_volumes.go:245] "There were many similar errors. Turn up verbosity to see them." err="orphaned pod \"` + uid + `\" found, but error not a directory occurred when trying to remove the volumes dir" numErrs=3
-`, []string{"pod-orphaned warning pod " + uid}, "Most often it is vol_data.json"},
+`, []string{"pod-orphaned-vol-data warning pod " + uid}, "Most often it is vol_data.json"},
 		{"1.34: the runtime's socket refuses", `
 E1120 10:00:00.000001    2588 log.go:32] "ListPodSandbox with filter from runtime service failed" err="rpc error: code = Unavailable desc = connection error: desc = \"transport: Error while dialing: dial unix /run/containerd/containerd.sock: connect: connection refused\"" filter="nil"
 E1120 10:00:01.000001    2588 generic.go:254] "GenericPLEG: Unable to retrieve pods" err="rpc error: code = Unavailable desc = connection error"

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
@@ -25,9 +27,12 @@ down, a soft mount with a server that did not answer in time.
 The kernel log also reports errors of the device behind a mount: I/O errors, a device that went offline, a file system that
 shut itself down or was remounted read-only. They count even if the mount answers, because ext4 and xfs answer from memory
 while their disk is dead. The confidence is then "likely". A few errors without such an end are information. Messages
-from before the last mount of the device, by the same log, are about another file system and do not count.`,
+from before the last mount of the device, by the same log, are about another file system and do not count.
+
+Where mounts were not read, "input/output error" of paths shows it: twice, in messages of the kubelet, of the runtime or of Talos, or as the
+error that ends the kubelet.`,
 	Severity: forensics.Warning,
-	Needs:    []forensics.Need{{forensics.SourceMounts}, {forensics.SourceHealth, forensics.SourceLogs}},
+	Needs:    []forensics.Need{{forensics.SourceMounts, forensics.SourceLogs}, {forensics.SourceHealth, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
 		if ok, why := p.Evidence.Saw(forensics.SourceHealth); !ok {
 			p.Unjudged("mounts were not probed: %s %s", forensics.SourceHealth, why)
@@ -38,7 +43,54 @@ from before the last mount of the device, by the same log, are about another fil
 		for _, f := range failingByKernel(p) {
 			p.Report(f)
 		}
+		for _, i := range failingPaths(p) {
+			p.Report(pathsFinding(p, i))
+		}
 	},
+}
+
+// failingPaths are paths that answer with EIO, by messages, where no mount has an answer. A disk or a server that fails has many.
+func failingPaths(p *forensics.Pass) []incident.Incident {
+	return forensics.Once(p, "paths that answer with an I/O error", func() []incident.Incident {
+		if probed, _ := p.Evidence.Saw(forensics.SourceHealth); probed && p.Evidence.Collector.PID != 0 {
+			return nil
+		}
+		spec := incident.Spec{Window: 30 * time.Minute, Subject: func(e logs.Event) forensics.Entity {
+			switch {
+			case e.Cause() != "io-error":
+				return forensics.Entity{}
+			case isVolumeMount(e.Path):
+				return mountInMessage(p, e)
+			}
+			return incident.Thing(forensics.KindPath, "/")
+		}}
+		list := spec.Find(p, logview.Events(p, "path-io-error", kubeletFatal))
+		for n, i := range list {
+			if !slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Kind == kubeletFatal }) {
+				list[n].ExpectAgain(p, 2, time.Minute)
+			}
+		}
+		return list
+	})
+}
+
+// pathsFinding is of paths that answer with EIO.
+func pathsFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
+	name := "Mount " + i.Events[0].Path
+	if i.Subject.ID == "/" {
+		name = "Files of the node"
+		if path := i.Events[0].Path; path != "" {
+			name = "Path " + path
+		}
+	}
+	i.Said = true
+	f := i.Finding(p, name+" answers with an I/O error", name+" answered with an I/O error")
+	f.Effect = "reading or writing it fails"
+	f.Detail = findings.Sentences(f.Detail, "The mount table was not collected. A disk, or a file server, fails behind it.")
+	if i.Grave() {
+		f.Remedies = []forensics.Remedy{dmesgRemedy()}
+	}
+	return f
 }
 
 func dmesgRemedy() forensics.Remedy {

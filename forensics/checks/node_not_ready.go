@@ -99,6 +99,9 @@ func because(p *forensics.Pass, f *forensics.Finding, e logs.Event) {
 				f.Because = []forensics.Entity{i.Subject}
 			}
 		}
+		if r := logview.Runtime(p); r != nil && r.Current && f.Subject.ID != "" {
+			f.Because = append(f.Because, p.Model.RuntimeEntity())
+		}
 		if k := p.Evidence.Kubelet; k != nil && (k.State == "T" || k.State == "t" || k.PID == 0 && k.Expected != "") {
 			f.Because = []forensics.Entity{p.Model.KubeletEntity()}
 		}

@@ -1,6 +1,7 @@
 package checks
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -97,6 +98,18 @@ func TestSiblingsOfPasted(t *testing.T) {
 		return strings.Repeat("Nov 20 10:47:18 w1 kubelet[3187]: E1120 10:47:18.120377    3187 nestedpendingoperations.go:348] Operation for \"{volumeName:kubernetes.io/csi/"+driver+"^fs-0e podName:"+uid+" nodeName:}\" failed. No retries permitted until 2026-11-20 10:49:20.120342122 +0000 UTC m=+811730.004412201 (durationBeforeRetry 2m2s). Error: UnmountVolume.TearDown failed for volume \"data\" (UniqueName: \"kubernetes.io/csi/"+driver+"^fs-0e\") pod \""+uid+"\" (UID: \""+uid+"\") : kubernetes.io/csi: Unmounter.TearDownAt failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded\n", 2)
 	}
 	const removal = "I1120 10:02:45.392544    9876 image_gc_manager.go:387] \"Removing image to free bytes\" imageID=\"sha256:ed210e3e4a5bae1237f1bb44d72a05a2f1e5c6bfe7a7e73da179e2534269c459\" size=298685\n"
+	rows := func(names ...string) (text string) {
+		for i, name := range names {
+			text += fmt.Sprintf("root     2%04d  9288  0 11:31 ?        00:00:00              |       \\_ [%s] <defunct>\n", i, name)
+		}
+		return text
+	}
+	tasks := func(n int) (text string) {
+		for i := range n {
+			text += fmt.Sprintf("[208114.5513%02d] [ 49%02d]     0  49%02d    76292      371      58        0             0 tuned\n", i, i, i)
+		}
+		return text
+	}
 	const inState = "# ps -eo pid,stat,wchan:22,comm | awk '$2 ~ /^D/'\n"
 	lowOnDisk := func(pod, age string) string {
 		return "LAST SEEN   TYPE   REASON   OBJECT   MESSAGE\n" + age + "   Normal   NodeHasDiskPressure   node/w1   Node w1 status is now: NodeHasDiskPressure\n" +
@@ -278,22 +291,41 @@ func TestSiblingsOfPasted(t *testing.T) {
 		"a volume in the middle of a sentence":                          {"When I deploy a pod on this node, its log shows MountVolume.MountDevice failed for volume \"zj\" : driver name fuse.csi.fluid.io not found in the list of registered CSI drivers\n", "csi-driver-missing"},
 		"a volume in the middle of a sentence about what may be":        {"When I deploy a pod on this node, it should not say MountVolume.MountDevice failed for volume \"zj\" : driver name fuse.csi.fluid.io not found in the list of registered CSI drivers\n", ""},
 		"a CPU that a program has kept, once":                           {"kernel:NMI watchdog: BUG: soft lockup - CPU#2 stuck for 22s! [rpc.nfsd:25666]\n", "kernel-lockup"},
-		"an idle CPU that was stuck, once":                              {"kernel:NMI watchdog: BUG: soft lockup - CPU#2 stuck for 22s! [swapper/2:0]\n", ""},
-		"a CPU that was stuck, behind a prompt":                         {"[root@node2 ~]# [12032.818764] NMI watchdog: BUG: soft lockup - CPU#6 stuck for 22s! [kubelet:1663]\n", "kernel-lockup"},
-		"a container that SIGKILL does not end, beside another zone":    {kill + "Nov 30 14:54:12 w1 dockerd[1359]: time=\"2021-11-30T14:54:12.1+03:00\" level=info msg=\"x\"\n", "container-stop-failing"},
-		"a container that SIGKILL did not end at once":                  {kill + "Nov 30 15:54:12 w1 dockerd[1359]: time=\"2021-11-30T15:54:12.1+03:00\" level=info msg=\"x\"\n", ""},
-		"a pod that cannot be killed, by an old kubelet":                {"E0718 11:18:34.937419   18423 pod_workers.go:182] Error syncing pod " + uid + ", skipping: error killing pod: failed to \"KillContainer\" for \"db\" with KillContainerError: \"rpc error: code = 4 desc = context deadline exceeded\"\nE0718 11:18:36.937419   18423 glusterfs.go:145] glusterfs: failed to get endpoints\n", "pod-terminating-stuck"},
-		"a unit that has ended":                                         {"# systemctl status kubelet\n  Process: 25419 ExecStart=/usr/bin/kubelet $KUBELET_ARGS (code=exited, status=1/FAILURE)\n Main PID: 25419 (code=exited, status=1/FAILURE)\n", "kubelet-not-running"},
-		"a unit that has ended and runs again":                          {"# systemctl status kubelet\n   Active: active (running)\n  Process: 25419 ExecStart=/usr/bin/kubelet $KUBELET_ARGS (code=exited, status=1/FAILURE)\n", ""},
-		"a unit that has been stopped":                                  {"# systemctl status kubelet\n  Process: 25419 ExecStart=/usr/bin/kubelet $KUBELET_ARGS (code=exited, status=0/SUCCESS)\n Main PID: 25419 (code=exited, status=0/SUCCESS)\n", ""},
-		"another unit that has ended":                                   {"# systemctl status sshd\n  Process: 25419 ExecStart=/usr/sbin/sshd -D (code=exited, status=1/FAILURE)\n Main PID: 25419 (code=exited, status=1/FAILURE)\n", ""},
-		"a line of another program's klog without its header":           {"server.go:1354] accept: too many open files\n", ""},
-		"the only failure of a longer text, at its end":                 {routine + unstopped, "container-stop-failing"},
-		"one that is followed by other lines":                           {unstopped + strings.ReplaceAll(routine, "10:09:40", "10:11:40"), ""},
-		"a kubelet that has just started":                               {notYet("10:02:10"), ""},
-		"one that has started minutes before":                           {notYet("10:02:10") + "I1120 10:06:10.330118    1840 kubelet.go:2343] \"SyncLoop (housekeeping)\"\n", "node-not-ready"},
-		"a daemon that does not answer a kubelet of 1.4":                {oldPLEG, "runtime-unresponsive"},
-		"a program that the image does not have":                        {hook + "exec: \"foo\": executable file not found in $PATH: unknown\n", ""},
+		"a setting that the kubelet does not know":                      {"E0815 11:50:29.410388    2291 run.go:74] \"command failed\" err=\"failed to parse kubelet flag: unknown flag: --container-runtime\"\n", "kubelet-state-invalid"},
+		"swap":                                                       {"F0815 11:50:29.410388    2291 server.go:274] failed to run Kubelet: running with swap on is not supported, please disable swap! or set --fail-swap-on flag to false.\n", "kubelet-state-invalid"},
+		"a kubelet that ends for another reason":                     {"F0815 11:50:29.410388    2291 server.go:274] failed to run Kubelet: could not detect clock speed\n", "kubelet-restarting"},
+		"a file that the kubelet cannot read":                        {"Jun 10 22:41:37 w1 kubelet[19954]: F0610 22:41:37.604412   19954 server.go:141] read /var/lib/kubelet/pki/kubelet.crt: input/output error\n", "mount-io-error"},
+		"a file that it could not read once":                         {"E0610 22:41:37.604412   19954 config.go:141] open /etc/kubernetes/manifests: input/output error\n" + started + strings.ReplaceAll(routine, "10:09:40", "22:59:40"), ""},
+		"zombies of one program":                                     {rows("weed", "weed", "weed", "weed", "weed", "weed", "weed", "weed"), "zombie-buildup"},
+		"fewer of them":                                              {rows("weed", "weed", "weed", "weed", "weed", "weed", "weed"), ""},
+		"zombies of several programs":                                {rows("weed", "sh", "weed", "weed", "weed", "curl", "weed", "weed"), ""},
+		"rows of the table of tasks":                                 {tasks(5), "kernel-oom"},
+		"fewer rows":                                                 {tasks(4), ""},
+		"a command alone, and that it hangs":                         {"We asked it directly\n```\nctr -n k8s.io task list\n```\nThe command hangs, never comes an answer.\n", "runtime-unresponsive"},
+		"a command alone, and that it works":                         {"We asked it directly\n```\nctr -n k8s.io task list\n```\nThe command works. The pod hangs.\n", ""},
+		"lines without the beginning of their headers":               {"380] Error updating node status, will retry: error getting node \"m0\": Get https://10.0.0.1:6443/api/v1/nodes/m0: dial tcp 10.0.0.1:6443: connect: connection refused\n367] Unable to update node status: update node status exceeds retry count\n", "api-server-unreachable"},
+		"a sandbox that is gone":                                     {"E0412 02:44:31.970620     877 remote_runtime.go:248] \"StopPodSandbox from runtime service failed\" err=\"rpc error: code = NotFound desc = an error occurred when try to find sandbox \\\"0a7c\\\": not found\" podSandboxID=\"0a7c\"\n", ""},
+		"Talos, wrapped":                                             {" user: warning: [2025-11-02T19:12:41.830Z]: [talos] controller failed {\"controller\": \"k8s.NodeStatusController\", \"error\": \"stat /etc/kubernetes/kubeconfig-    \n kubelet: input/output error\"}   \n user: warning: [2025-11-02T19:12:45.102Z]: [talos] controller failed {\"controller\": \"block.MountController\", \"error\": \"failed to stat target path: stat /var/ \n lib: input/output error\"}\n", "mount-io-error"},
+		"a kubelet of Talos that ends":                               {"ID                    kubelet\nEVENTS                [Waiting]: Error running Containerd(kubelet), going to restart forever: failed to create task: \"kubelet\" (1s ago)\n                      [Waiting]: Error running Containerd(kubelet), going to restart forever: failed to create task: \"kubelet\" (6s ago)\n                      [Waiting]: Error running Containerd(kubelet), going to restart forever: failed to create task: \"kubelet\" (11s ago)\n", "kubelet-restarting"},
+		"the capacity of a disk as a kubelet starts":                 {"A node that starts has a warning: \"invalid capacity 0 on image filesystem\"\n", ""},
+		"a node under disk pressure, as YAML":                        {"apiVersion: v1\nkind: Node\nmetadata:\n  name: n1\nstatus:\n  conditions:\n  - lastHeartbeatTime: \"2025-06-05T07:31:55Z\"\n    lastTransitionTime: \"2025-06-05T06:57:11Z\"\n    message: kubelet has disk pressure\n    reason: KubeletHasDiskPressure\n    status: \"True\"\n    type: DiskPressure\n", "disk-pressure"},
+		"a node that has none":                                       {"apiVersion: v1\nkind: Node\nmetadata:\n  name: n1\nstatus:\n  conditions:\n  - lastHeartbeatTime: \"2025-06-05T07:31:55Z\"\n    lastTransitionTime: \"2025-06-05T06:57:11Z\"\n    message: kubelet has no disk pressure\n    reason: KubeletHasNoDiskPressure\n    status: \"False\"\n    type: DiskPressure\n", ""},
+		"an idle CPU that was stuck, once":                           {"kernel:NMI watchdog: BUG: soft lockup - CPU#2 stuck for 22s! [swapper/2:0]\n", ""},
+		"a CPU that was stuck, behind a prompt":                      {"[root@node2 ~]# [12032.818764] NMI watchdog: BUG: soft lockup - CPU#6 stuck for 22s! [kubelet:1663]\n", "kernel-lockup"},
+		"a container that SIGKILL does not end, beside another zone": {kill + "Nov 30 14:54:12 w1 dockerd[1359]: time=\"2021-11-30T14:54:12.1+03:00\" level=info msg=\"x\"\n", "container-stop-failing"},
+		"a container that SIGKILL did not end at once":               {kill + "Nov 30 15:54:12 w1 dockerd[1359]: time=\"2021-11-30T15:54:12.1+03:00\" level=info msg=\"x\"\n", ""},
+		"a pod that cannot be killed, by an old kubelet":             {"E0718 11:18:34.937419   18423 pod_workers.go:182] Error syncing pod " + uid + ", skipping: error killing pod: failed to \"KillContainer\" for \"db\" with KillContainerError: \"rpc error: code = 4 desc = context deadline exceeded\"\nE0718 11:18:36.937419   18423 glusterfs.go:145] glusterfs: failed to get endpoints\n", "pod-terminating-stuck"},
+		"a unit that has ended":                                      {"# systemctl status kubelet\n  Process: 25419 ExecStart=/usr/bin/kubelet $KUBELET_ARGS (code=exited, status=1/FAILURE)\n Main PID: 25419 (code=exited, status=1/FAILURE)\n", "kubelet-not-running"},
+		"a unit that has ended and runs again":                       {"# systemctl status kubelet\n   Active: active (running)\n  Process: 25419 ExecStart=/usr/bin/kubelet $KUBELET_ARGS (code=exited, status=1/FAILURE)\n", ""},
+		"a unit that has been stopped":                               {"# systemctl status kubelet\n  Process: 25419 ExecStart=/usr/bin/kubelet $KUBELET_ARGS (code=exited, status=0/SUCCESS)\n Main PID: 25419 (code=exited, status=0/SUCCESS)\n", ""},
+		"another unit that has ended":                                {"# systemctl status sshd\n  Process: 25419 ExecStart=/usr/sbin/sshd -D (code=exited, status=1/FAILURE)\n Main PID: 25419 (code=exited, status=1/FAILURE)\n", ""},
+		"a line of another program's klog without its header":        {"server.go:1354] accept: too many open files\n", ""},
+		"the only failure of a longer text, at its end":              {routine + unstopped, "container-stop-failing"},
+		"one that is followed by other lines":                        {unstopped + strings.ReplaceAll(routine, "10:09:40", "10:11:40"), ""},
+		"a kubelet that has just started":                            {notYet("10:02:10"), ""},
+		"one that has started minutes before":                        {notYet("10:02:10") + "I1120 10:06:10.330118    1840 kubelet.go:2343] \"SyncLoop (housekeeping)\"\n", "node-not-ready"},
+		"a daemon that does not answer a kubelet of 1.4":             {oldPLEG, "runtime-unresponsive"},
+		"a program that the image does not have":                     {hook + "exec: \"foo\": executable file not found in $PATH: unknown\n", ""},
 	} {
 		if root := pastedRoot(t, tt.text); root != tt.want {
 			t.Errorf("%s: %q, want %q", name, root, tt.want)

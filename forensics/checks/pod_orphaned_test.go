@@ -17,11 +17,6 @@ func podOrphanedInLogs() []scenario {
 			want: []string{"warning pod " + deadUID}, says: "The kubelet counts 3 orphaned pods and names only the first. Each round names the same pod",
 		},
 		{
-			name: "and what the error means", base: wellNode, change: both(tells(numbered(event(logs.KindOrphan, 900, "09:31:00", "10:12:28",
-				code(logs.Subject{PodUID: deadUID, Reason: "error occurred when trying to remove the volumes dir: not a directory"}, "ENOTDIR")), 1)), logAlone),
-			want: []string{"warning pod " + deadUID}, says: "Most often it is vol_data.json",
-		},
-		{
 			name: "pods that come and go", base: wellNode, change: both(tells(
 				numbered(event(logs.KindOrphan, 9, "10:11:00", "10:12:20", logs.Subject{PodUID: deadUID}), 2),
 				numbered(event(logs.KindOrphan, 9, "10:12:21", "10:12:28", logs.Subject{PodUID: "11111111-2222-3333-4444-555555555555"}), 2)), logAlone),

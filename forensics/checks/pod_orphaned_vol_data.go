@@ -15,17 +15,20 @@ var podOrphanedVolData = forensics.Check{
 file. No kubelet (tested from 1.17 to 1.36) removes it. Every housekeeping fails, up to 1.17 with "volume paths are still
 present on disk", later with "not a directory". The only effects are log messages, and that they hide other errors of this
 kind: the kubelet logs only the first. If the volume contains anything else, it is reported as pod-orphaned, because that
-may be data.`,
+may be data. Where only the log was read, "not a directory" of the volumes directory makes it likely: a file is there.`,
 	Severity: forensics.Warning,
-	Needs:    orphans.Needs,
+	Needs:    []forensics.Need{{forensics.SourcePodDirs, forensics.SourceLogs}, {forensics.SourceKubeletPods, forensics.SourceRuntime, forensics.SourceLogs, forensics.SourcePodDirs}},
 	Run: func(p *forensics.Pass) {
-		found := orphans.InLog(p).Findings()
+		complaints := orphans.InLog(p)
+		found := complaints.Findings()
 		for _, o := range orphans.All(p) {
 			if len(o.Points()) == 0 && o.Has(kubelet.CSIVolDataLeft) {
 				found.Add(o, volDataFinding(p, o))
 			}
+			complaints.Done(o.UID)
 		}
 		found.Report(p)
+		complaints.ReportFiles(p)
 	},
 }
 

@@ -69,6 +69,9 @@ func (k sandboxTrouble) report(p *forensics.Pass) {
 	if len(failed)+len(logview.Events(p, "cni-add-failed")) == 0 && !k.network { // of the lines about one failure, people quote any
 		failed = logview.Events(p, "sandbox-create-echo")
 	}
+	if len(failed)+len(logview.Events(p, "cni-add-failed")) == 0 && !k.network {
+		failed = sorting.Delete(logview.Events(p, "container-name-reserved"), func(e logs.Event) bool { return !ofUnnamedSandbox(e) })
+	}
 	if k.kind == "cni-add-failed" && len(failed) > 0 && len(logview.Events(p, logs.KindSandboxCreateFailed)) == 0 {
 		failed = slices.Concat(failed, sorting.Delete(logview.Events(p, "sandbox-create-echo"), func(e logs.Event) bool { return e.Cause() != "network" }))
 	}

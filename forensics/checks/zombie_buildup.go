@@ -29,7 +29,7 @@ blocked. In the second case the zombies are only a symptom.
 A zombie with a thread that is still alive belongs to process-unkillable. Children of a process outside of the examined PID
 namespace are not judged: the namespace shows them all with parent 0.
 
-Of ps(1) and top(1), a count of all zombies and the parent of those that are listed is enough, if it is one parent. A count of a
+In a text, eight of one program with the same parent are possible. Of ps(1) and top(1), a count of all zombies and the parent of those that are listed is enough, if it is one parent. A count of a
 thousand or more is reported without a parent.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceProcesses}},
@@ -37,7 +37,7 @@ thousand or more is reported without a parent.`,
 		children := unreaped(p.Evidence)
 		var order []int
 		for parent, count := range children {
-			if count >= manyZombies {
+			if count >= manyZombies || counted(p, parent) && parent != 0 {
 				order = append(order, parent)
 			}
 		}
@@ -90,12 +90,15 @@ func zombiesOfAll(count int) forensics.Finding {
 func zombieFinding(p *forensics.Pass, parent, count int) forensics.Finding {
 	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: findings.ProcessEntity(parent), Confidence: forensics.Certain, ConfidenceWhy: "counted in /proc",
-		Title:  fmt.Sprintf("%s has not reaped %s zombie child processes", findings.ProcessTitle(p, parent), stall.Number(count)),
+		Title:  fmt.Sprintf("%s has not reaped %s", findings.ProcessTitle(p, parent), findings.Plural(count, "zombie child process")),
 		Effect: fmt.Sprintf("%s does not reap its children", findings.ProcessTitle(p, parent)),
 		Detail: fmt.Sprintf("%s is their parent. A zombie occupies only its process id.", findings.Capital(findings.ProcessName(p, parent))),
 		Refs:   []forensics.Ref{{Source: fmt.Sprintf("%s:%d", forensics.SourceProcesses, parent), Excerpt: fmt.Sprintf("%d children in state Z", count)}},
 	}
-	if counted(p, parent) {
+	switch {
+	case count < manyZombies:
+		f.Confidence, f.ConfidenceWhy = forensics.Possible, "the text lists them, and does not show how many there are in all"
+	case counted(p, parent):
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, "by what ps printed: the number of zombies, and the parent of those that it lists"
 	}
 	for _, t := range p.Evidence.Threads {

@@ -85,6 +85,7 @@ func serverOf(symbol string) string {
 		{"github.com/containerd/containerd/", "services/tasks.", "containerd"},
 		{"github.com/containerd/containerd/", "taskClient).", "containerd"}, // which calls a shim
 		{"github.com/containerd/cri/", "pkg/server.", "containerd"},
+		{"github.com/docker/containerd/", "supervisor.", "containerd"}, // 0.2, of docker 1.11 to 17.09
 		{"github.com/containerd/containerd/", "runtime/v2/shim.", "containerd-shim"},
 		{"github.com/containerd/containerd/", "pkg/shim.", "containerd-shim"},
 		{"github.com/containerd/containerd/", "runc/task.(*service).", "containerd-shim"},

@@ -57,9 +57,10 @@ const (
 	// causeCheckpoint, causeCgroupDriver, causeCertificate, causeDiskFull: what a kubelet ends for besides.
 	causeCheckpoint   Cause = "checkpoint"
 	causeCgroupDriver Cause = "cgroup-driver"
-	causeSetting      Cause = "setting" // a flag or a field of the configuration that this version does not take
+	causeSetting      Cause = "setting" // a flag or a field of the configuration that this version, or this node, does not take
 	causeCertificate  Cause = "certificate"
 	causeDiskFull     Cause = "disk-full"
+	causeIOError      Cause = "io-error" // EIO of a path
 	// causeNoBootstrap: its client certificate cannot be used, and nothing is there to get another one with (bootstrap.go, LoadClientCert).
 	causeNoBootstrap Cause = "no-bootstrap"
 
@@ -111,7 +112,10 @@ func (e Event) Cause() Cause {
 			return causeCheckpoint
 		case says("is different from docker cgroup driver"):
 			return causeCgroupDriver
-		case says("unknown flag: ", "unknown shorthand flag: ", "unknown field \"", "invalid configuration: ", "unrecognized feature gate: "): // cmd/kubelet/app/server.go
+		case says("unknown flag: ", "unknown shorthand flag: ", "unknown field \"", "invalid configuration: ", "unrecognized feature gate: ", // cmd/kubelet/app/server.go
+			"failed to load Kubelet config", "failed to load kubelet config", "failed to validate kubelet ", "unning with swap on is not supported",
+			"unable to determine reserved CPU resources for static policy", "determined by Node Allocatable feature", // pkg/kubelet/cm
+			"grace period must be specified for the soft eviction threshold"): // pkg/kubelet/eviction
 			return causeSetting
 		case says("validate service connection", "validate CRI v1 ", "get remote runtime typed version failed") && says(".sock: connect: "): // cmd/kubelet/app/server.go, PreInitRuntimeService, since 1.26
 			return CauseRuntimeDown
@@ -145,6 +149,9 @@ func (e Event) Cause() Cause {
 			return causeMemory
 		}
 	case KindAPIUnreachable:
+		if says("write tcp ", "read tcp ") && says("/api/v1/nodes/", "/kube-node-lease/") {
+			return causeNoConnection
+		}
 		if says("dial tcp", "x509: ", "exceeds retry count") { // the last one comes after five tries (pkg/kubelet/kubelet_node_status.go)
 			return causeNoConnection
 		}
@@ -198,6 +205,8 @@ func (e Event) Cause() Cause {
 		return e.orphanCause(says)
 	}
 	switch {
+	case e.Kind == kindPathIOError, e.Kind == kindKubeletFatal && e.Code == "EIO":
+		return causeIOError
 	case e.Code == "ENOTCONN", e.Code == "EHOSTDOWN" && e.Kind == kindMountDead, says("ransport endpoint is not connected"),
 		says(": host is down") && !says(": connect: host is down"): // as Go writes EHOSTDOWN of a file; mount.cifs writes another one when it cannot mount
 		return causeDisconnected

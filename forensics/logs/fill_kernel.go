@@ -240,6 +240,12 @@ func oomInvoked(e *entry, o *occurrence) bool {
 	return name != ""
 }
 
+// tableOfTasks takes the title of the table of all tasks, "[ pid ]   uid  tgid total_vm      rss …", which the kernel prints before it kills one.
+func tableOfTasks(_ *entry, o *occurrence) bool {
+	o.Subject = Subject{}
+	return true
+}
+
 // oomLimit reads the line that kernels before 4.19 write ahead of the kill, "Task in T killed as a result of limit of L":
 // the only one that names the cgroup.
 func oomLimit(e *entry, o *occurrence) bool {

@@ -83,6 +83,15 @@ func pathOfGo(e *entry, o *occurrence) bool {
 	return at > 0 && !strings.Contains(before[at:], ":") && trouble(e, o)
 }
 
+// failedPath is the same of EIO, with which a kubelet may end.
+func failedPath(e *entry, o *occurrence) bool {
+	if e.Severity == 'F' && kubeletOrigin(e.Origin) {
+		o.Kind = kindKubeletFatal
+		return trouble(e, o)
+	}
+	return pathOfGo(e, o)
+}
+
 // openFiles passes over what applications print, which have limits of their own.
 func openFiles(e *entry, o *occurrence) bool {
 	return (e.Origin != "" || e.Source == "kubelet.go") && trouble(e, o)

@@ -53,6 +53,9 @@ func orphanOnly(e *entry, o *occurrence) bool {
 
 func orphanRemoveFailed(e *entry, o *occurrence) bool {
 	o.PodUID = cut(between(e.Message, `"`, `"`), 64)
+	if _, text, ok := strings.Cut(e.Message, " dir; err: "); ok { // up to 1.4
+		o.Reason = cut(text, maxReason)
+	}
 	return osFailure(e, o)
 }
 

@@ -176,8 +176,9 @@ func (f *folder) sameKill(o *occurrence) bool {
 	before := f.lastOOM
 	near := before.Kind != "" && distance(before.Time, o.Time) <= 10*time.Second
 	f.lastOOM = occurrence{Kind: o.Kind, Time: o.Time, Subject: o.Subject}
-	if o.Process == "" { // says which cgroup, and the next line which process
-		return true
+	if o.Process == "" { // says which cgroup, and the next line which process, unless the text ends before
+		o.Kind = kindKernelOOMInvoked
+		return false
 	}
 	if near && before.Process == o.Process {
 		same := *o

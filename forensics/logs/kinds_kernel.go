@@ -270,7 +270,10 @@ var kernelMessages = []message{
 	},
 	{
 		kind: kindKernelOOMInvoked, lane: LaneKernel, words: "a process needed memory, and there was none",
-		rules: []rule{{has: " invoked oom-killer: gfp_mask=", fill: oomInvoked}},
+		rules: []rule{
+			{has: " invoked oom-killer: gfp_mask=", fill: oomInvoked},
+			{has: " tgid total_vm      rss ", fill: tableOfTasks},
+		},
 	},
 	{
 		kind: kindKernelPIDs, lane: LaneKernel, words: "a cgroup has no process ids left",

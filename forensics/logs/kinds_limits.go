@@ -22,6 +22,7 @@ const (
 	kindCgroupDriver      Kind = "cgroup-driver-mismatch" // `kubelet cgroup driver: … is different from docker cgroup driver`
 	kindSubPathFailed     Kind = "subpath-failed"         // `failed to prepare subPath for volumeMount`; PodName, Container
 	kindMountDead         Kind = "mount-dead"             // `transport endpoint is not connected`, `stale NFS file handle` in any other message; Path
+	kindPathIOError       Kind = "path-io-error"          // `input/output error` of a path, in any other message; Path
 	kindStatsFailed       Kind = "stats-failed"           // summary statistics fail: eviction and image GC are blind; Reason
 )
 
@@ -95,7 +96,8 @@ var limitMessages = []message{
 			{start: "tail: inotify resources exhausted", fill: trouble},
 			{start: "System.IO.IOException: The configured user limit", has: "inotify instances has been reached", fill: trouble},
 			{has: "inotify_init", err: "too many open files", fill: trouble},
-			{has: "watcher", err: "too many open files", fill: trouble}, // fsnotify.NewWatcher
+			{has: "failed to create inotify: No file descriptors available", fill: wholeMessage}, // dnsmasq
+			{has: "watcher", err: "too many open files", fill: trouble},                          // fsnotify.NewWatcher
 			{app: true, has: "watcher", err: "too many open files", fill: trouble},
 			{has: "inotify_add_watch", err: "no space left on device", fill: trouble},
 			{has: "inotify watcher", err: "no space left on device", fill: trouble},
@@ -131,6 +133,7 @@ var limitMessages = []message{
 	{
 		kind: KindDiskFull, lane: LaneDisk, words: "no space left on device", deep: true,
 		rules: []rule{
+			{event: "UnexpectedAdmissionError", has: "no space left on device", fill: trouble},
 			{has: "no space left on device", fill: noSpace},
 			{start: "mkdir: cannot create directory ", has: "No space left on device", fill: trouble},
 			{start: "touch: cannot touch ", has: "No space left on device", fill: trouble},
@@ -218,6 +221,13 @@ var limitMessages = []message{
 			{has: "ailed to get device for dir", err: " in cached partitions map", fill: trouble},
 			{start: "Failed to scrape node", err: "500 Internal Server Error", fill: trouble}, // metrics-server, to which the kubelet answers that
 			{has: "unable to fetch metrics from Kubelet ", err: "500 Internal Server Error", fill: trouble},
+		},
+	},
+	{
+		kind: kindPathIOError, lane: LaneDisk, words: "a file cannot be read or written: input/output error",
+		rules: []rule{
+			{start: "controller failed {", has: ": input/output error", fill: trouble}, // Talos
+			{has: ": input/output error", fill: failedPath},
 		},
 	},
 }

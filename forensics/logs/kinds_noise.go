@@ -19,6 +19,7 @@ const (
 	noiseBeforeStart    Kind = "noise-before-start"           // an event of the API about a pod of which a container was started later
 	noiseMirrorPod      Kind = "noise-mirror-pod"             // `"Failed creating a mirror pod" … already exists`
 	noiseNoObservation  Kind = "noise-no-observation"         // `eviction manager: no observation found for eviction signal allocatable…`
+	noiseTestSlice      Kind = "noise-test-slice"             // systemd: `Created slice libcontainer_N_systemd_test_default.slice`
 	noiseNotRegistered  Kind = "noise-not-registered"         // `Couldn't get configMap N: object N not registered`
 )
 
@@ -89,6 +90,9 @@ var noiseMessages = []message{
 			{start: "DeleteContainer returned error"},
 			{start: "Container \"", has: "not found in pod's containers"},
 			{start: "Path \"/var/lib/kubelet/pods/", has: "does not exist"},
+			{start: "failed to collect filesystem stats - rootDiskErr: du command failed on ", fill: vanished}, // cAdvisor, up to 1.13
+			{start: "Stat fs failed. Error: no such file or directory"},
+			{start: "Failed to update stats for container", err: "unable to determine device info for dir"},
 			{start: "collecting metrics for ", err: "cgroup deleted", runtime: true},
 			{start: "stream copy error: reading from a closed fifo", runtime: true},
 		},
@@ -133,6 +137,15 @@ var noiseMessages = []message{
 		kind: noiseNoObservation, severity: SeverityNoise, words: `"no observation found for eviction signal"`,
 		harmless: "an old kubelet does not measure what pods may allocate of a resource. The thresholds of the node apply all the same",
 		rules:    []rule{{start: "eviction manager: no observation found for eviction signal allocatable"}},
+	},
+	{
+		kind: noiseTestSlice, severity: SeverityNoise, words: `"systemd_test_default.slice"`,
+		harmless: "runc up to 1.0-rc10 makes and removes an empty slice to learn what systemd can do, each time it is called",
+		rules: []rule{
+			{start: "Created slice libcontainer_", has: "_systemd_test_default.slice", fill: noCause},
+			{start: "Removed slice libcontainer_", has: "_systemd_test_default.slice", fill: noCause},
+			{start: "Failed to get RecentStats(\"/libcontainer_", has: "_systemd_test_default.slice"},
+		},
 	},
 	{
 		kind: noiseNotRegistered, severity: SeverityNoise, words: `"object not registered"`,

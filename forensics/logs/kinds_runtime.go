@@ -113,7 +113,8 @@ var runtimeMessages = []message{
 		rules: []rule{
 			{start: "StartContainer ", has: "from runtime service failed", fill: runtimeCall},
 			{start: "StartContainer for ", has: " failed", fill: criCall},
-			{start: "Error: failed to start container \"", fill: quotedOfStart}, // of an event, which people quote alone
+			{start: "Error: failed to start container \"", fill: quotedOfStart},        // of an event, which people quote alone
+			{start: "container start failed: PreStartHookError: ", fill: wholeMessage}, // kuberuntime_manager.go, up to 1.15
 		},
 	},
 	{
@@ -163,6 +164,7 @@ var runtimeMessages = []message{
 			{start: "grpc: addrConn.createTransport failed to connect to {", has: "crio.sock ", fill: dialFailed},
 			{start: "Container runtime not ready", fill: runtimeDown},
 			{start: "failed to clean up after shim disconnected", err: "containerd.sock.ttrpc: connect: connection refused", fill: runtimeDown}, // by a containerd that has ended
+			{start: "containerd: exit status ", fill: runtimeDown},                                                                              // k3s up to 1.17
 			{start: "containerd exited: exit status ", fill: runtimeDown},                                                                       // k3s and RKE2 run it, and end with it
 			{start: "Failed to start ", has: "containerd container runtime", fill: wholeMessage},                                                // systemd
 			{start: "Failed to start ", has: "Docker Application Container Engine", fill: wholeMessage},

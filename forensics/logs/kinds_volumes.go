@@ -119,7 +119,10 @@ var volumeMessages = []message{
 			{event: "FailedDetachVolume", fill: eventOfVolume},
 		},
 	},
-	{kind: KindUnmountBusy, lane: LaneVolumes, words: "unmount failed: target is busy"},
+	{
+		kind: KindUnmountBusy, lane: LaneVolumes, words: "unmount failed: target is busy",
+		rules: []rule{{start: "[talos] failed unmounting /", has: ": device or resource busy", kernel: true, fill: trouble}},
+	},
 	{kind: KindDeviceInUse, lane: LaneVolumes, words: "device is still in use"},
 	{
 		kind: kindAttachVerifyStarted, severity: SeverityRoutine, summed: true,
@@ -225,6 +228,7 @@ var volumeMessages = []message{
 		rules: []rule{
 			{start: "MountDevice failed to create newCsiDriverClient: driver name ", has: "not found in the list of registered CSI drivers", fill: loneVolumeError},
 			{start: "driver name ", has: "not found in the list of registered CSI drivers", fill: loneVolumeError},
+			{start: "attacher.MountDevice failed to create newCsiDriverClient: driver name ", has: "not found in the list of registered CSI drivers", fill: loneVolumeError},
 			{has: "not found in the list of registered CSI drivers", fill: loneVolumeError},
 			{start: "CSINode ", has: " does not contain driver ", prose: true, fill: notInCSINode}, // the external attacher
 		},

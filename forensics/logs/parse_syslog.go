@@ -165,6 +165,7 @@ func (p *lineParser) tagged(e *entry, s *shape, text string) (string, bool) {
 		p.writer(e, name, pid)
 		return p.kernelClock(e, message), true
 	}
+	after = strings.TrimLeft(after, " ")
 	if word, more, ok := strings.Cut(after, " "); ok && strings.Contains(word, ".") && !strings.ContainsAny(word, ":[") {
 		after = more
 	}
@@ -312,6 +313,10 @@ func ofInit(e *entry, text string) string {
 	if rest, ok := strings.CutPrefix(text, "[talos] service["); ok {
 		e.Origin = ofTalosInit
 		return "service[" + rest
+	}
+	if rest, ok := strings.CutPrefix(text, "[talos] controller failed {"); ok {
+		e.Origin = ofTalosInit
+		return "controller failed {" + rest
 	}
 	return text
 }

@@ -131,7 +131,7 @@ func shownLines(text []byte) (list []string) {
 var overBehind = pattern.New(`(?i)^[ ,]*(?:(?:is|are|was|were|has been|have been|can be|could be|may be)(?: \w+)? (?:fixed|solved|resolved|gone|harmless|normal|expected|ignored|misleading|logged|found)|of (?:yesterday|last)|(?:went|goes) away|no longer|disappeared)\b`)
 
 // says is the end of a sentence that goes on with what a program says.
-var says = pattern.New(`(?i)\b(?:with|\w*errors?|messages?|logs?|says?|shows?|prints?|reports?|returns?|gives?|gets?|got|getting|sees?|seeing|finds?|fails?|failing|stuck|start(?:s|ed)?)(?: (?:is|like|that|this|at))?(?: [\w.-]+)?:? $`)
+var says = pattern.New(`(?i)\b(?:with|\w*errors?|messages?|logs?|events?(?: on the pod)?|says?|shows?|prints?|reports?|returns?|gives?|gets?|got|getting|sees?|seeing|finds?|fails?|failing|stuck|start(?:s|ed)?)(?: (?:is|like|that|this|at))?(?: [\w.-]+)?:? $|(?:[\w,.'-]+ ){4}[\w'-]+: $`)
 
 // quotedMessages are what a sentence has between quotes or backticks, where it speaks of the present.
 func quotedMessages(e *entry) (list []string) {

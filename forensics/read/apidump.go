@@ -61,6 +61,13 @@ func eventLines(dump *apidump.Dump) []byte {
 		}
 	}
 	for i, n := range dump.Nodes {
+		for _, c := range n.Pressures {
+			if ready[n.Name] <= i {
+				e := kubectl.NotReady(n.Name, "True", c.Message, c.Since)
+				e.Reason = c.Reason
+				b.Write(e.Line())
+			}
+		}
 		if c := n.NotReady; c != nil && ready[n.Name] <= i {
 			b.Write(kubectl.NotReady(n.Name, n.Ready, c.Message, c.Since).Line())
 		}

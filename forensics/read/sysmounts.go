@@ -9,6 +9,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/errno"
+	"github.com/nodeforensics/nodeforensics/internal/hearsay"
 	"github.com/nodeforensics/nodeforensics/internal/octal"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
@@ -284,7 +285,7 @@ func (t mountTables) stacked(row mountRow) int {
 var toolError = pattern.New(`^(?:[-\w]+: (?:line \d+: )?)?(?:/\S*/)?(df|ls|stat|cp|mv|cat|du|find|rm|cd|test|touch|mkdir|rsync|tar|head|tail|umount|fusermount3?|fuse|mountpoint|findmnt|chown|chmod): (?:[^/'‘"“]*)['‘"“]?(/[^'’"”:]*)['’"”]?: (\S.*)$`)
 
 // nearError is that of a path within the directory that the shell is in.
-var nearError = pattern.New(`^(?:[-\w]+: (?:line \d+: )?)?(?:cd|ls|stat|df|du|cat|rm): (?:cannot [a-z ]+)?['‘"“]?(\w[\w./-]*)['’"”]?: (\w[\w ]+)$`)
+var nearError = pattern.New(`^(?:[-\w]+: (?:line \d+: )?)?(?:cd|ls|stat|df|du|cat|rm): (?:cannot [a-z ]+|reading directory )?['‘"“]?(\.|\w[\w./-]*)['’"”]?: (\w[\w ]+)$`)
 
 // bareError is the same where somebody has left out the name of the tool.
 var bareError = pattern.New(`^cannot (?:access|open|stat|statx|read|remove)[^/'‘"“]*['‘"“](/[^'’"”:]*)['’"”]: (\S.*)$`)
@@ -309,7 +310,11 @@ func (r *errorReader) line(s string, _ int) {
 		return
 	}
 	if m := nearError.FindStringSubmatch(strings.TrimSpace(s)); m != nil && i < 0 && len(x.errors) < mostSaved {
-		x.failed(r.name, m[1], m[2])
+		where := m[1]
+		if where == "." {
+			where = hearsay.Unnamed
+		}
+		x.failed(r.name, where, m[2])
 		return
 	}
 	if m := pythonError.FindStringSubmatch(s); m != nil && len(x.errors) < mostSaved {

@@ -240,7 +240,7 @@ func (r *processReader) add(row processRow, number int) {
 		return
 	}
 	if row.state[0] == 'Z' && row.ppid != 0 {
-		r.to.zombies.add(procs.Process{PID: row.pid, PPID: row.ppid})
+		r.to.zombies.add(procs.Process{PID: row.pid, PPID: row.ppid, Comm: row.comm()})
 		r.to.saw(forensics.SourceProcesses, r.name)
 	}
 	row.killed = r.killed[row.pid]

@@ -371,6 +371,11 @@ func (x *systemText) state(e *forensics.Evidence) *eviction.State {
 			s.FileSystems = append(s.FileSystems, x.disks[at].FileSystem)
 		}
 	}
+	for _, d := range x.disks {
+		if _, full := d.Full(); full && d.MountPoint == "/run" { // where runtimes keep the state of containers
+			s.FileSystems = append(s.FileSystems, d.FileSystem)
+		}
+	}
 	if s.FileSystems = certain(s, x.config != nil); len(s.FileSystems) == 0 && x.config == nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
+	"github.com/nodeforensics/nodeforensics/internal/cri"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
@@ -16,6 +17,7 @@ type zombies struct {
 	rows  []procs.Process // that are listed with their parent
 	seen  map[int]bool    // their pids
 	names []processRow    // processes that are listed without a state
+	old   map[int]bool    // parents of zombies that were started on another day
 }
 
 // take adds what another text has; the counts of the last one hold.
@@ -30,11 +32,24 @@ func (z *zombies) take(y zombies) {
 		z.add(p)
 	}
 	z.names = append(z.names, y.names...)
+	for parent := range y.old {
+		z.isOld(parent)
+	}
+}
+
+// isOld notes that a zombie of a parent was started on another day.
+func (z *zombies) isOld(parent int) {
+	if z.old == nil {
+		z.old = map[int]bool{}
+	}
+	z.old[parent] = true
 }
 
 const (
 	// manyZombies are as many as a check reports, and fewListed how many a listing shows at least that tells whose the others are.
 	manyZombies, fewListed = 100, 3
+	// alikeZombies are enough of one program in a listing of which nobody has said how many there are: it is most often filtered and cut.
+	alikeZombies = 8
 	// tooManyZombies are as many as it reports of all parents together.
 	tooManyZombies = 1000
 )
@@ -78,7 +93,9 @@ var (
 	parentsOf    = pattern.New(`\bps\s+-o\s*ppid=?\s+(?:-p\s*|--pid[ =])?(\d+(?:[ ,]+\d+)*)$`)
 	onlyState    = pattern.New(`\s-?\w*o[ =]?(?:stat|state|s)=?\s*$`)
 	// zombieRow is one of "ps -ef": UID PID PPID C STIME TTY TIME CMD.
-	zombieRow = pattern.New(`^\S+\s+(\d+)\s+(\d+)\s+\d+\s+\S+\s+\S+\s+[\d:-]+\s+(?:[ |]*\\_ )?\[(.*)\] \\?<defunct>$`)
+	zombieRow = pattern.New(`^\S+\s+(\d+)\s+(\d+)\s+\d+\s+(\S+)\s+\S+\s+[\d:-]+\s+(?:[ |]*\\_ )?\[(.*)\] \\?<defunct>$`)
+	// shimRow is such a row of the shim of a container.
+	shimRow = pattern.New(`^\S+\s+(\d+)\s+\d+\s+\d+\s+\S+\s+\S+\s+[\d:-]+\s+((?:\S*/)?(?:containerd-shim|docker-containerd-shim|conmon)\b.*)$`)
 	// treeRow is one of "ps fax" or "ps auxf": [USER] PID [%CPU %MEM VSZ RSS] TTY STAT [START] TIME COMMAND.
 	treeRow = pattern.New(`^\s*(?:[\w+.-]+\s+)?(\d+)\s+(?:[\d.]+\s+[\d.]+\s+\d+\s+\d+\s+)?(?:\?|\w+/?\d*)\s+([DIRSTXZt][<NLsl+W]*)\s+(?:[\w:]+\s+)?\d+:\d\d ([ |]*\\_ )?(\S.*)$`)
 )
@@ -109,8 +126,15 @@ func (r *zombieReader) line(s string, _ int) {
 		r.parentOf(text)
 		return
 	}
+	if m := shimRow.FindStringSubmatch(text); m != nil && len(r.to.zombies.names) < mostSaved {
+		r.to.zombies.names = append(r.to.zombies.names, processRow{pid: atoi(m[1]), args: strings.Fields(m[2])})
+		return
+	}
 	if m := zombieRow.FindStringSubmatch(text); m != nil {
-		r.to.zombies.add(procs.Process{PID: atoi(m[1]), PPID: atoi(m[2])})
+		r.to.zombies.add(procs.Process{PID: atoi(m[1]), PPID: atoi(m[2]), Comm: m[4]})
+		if onADay.MatchString(m[3]) {
+			r.to.zombies.isOld(atoi(m[2]))
+		}
 		r.to.saw(forensics.SourceProcesses, r.name)
 		return
 	}
@@ -147,7 +171,7 @@ func (r *zombieReader) tree(s string) bool {
 		if len(z.names) < mostSaved && !z.seen[row.pid] {
 			z.names = append(z.names, processRow{pid: parent.pid, args: strings.Fields(parent.command)})
 		}
-		z.add(procs.Process{PID: row.pid, PPID: parent.pid})
+		z.add(procs.Process{PID: row.pid, PPID: parent.pid, Comm: strings.Trim(row.command, "[]")})
 		r.to.saw(forensics.SourceProcesses, r.name)
 	}
 	r.above = append(r.above, row)
@@ -291,6 +315,22 @@ func (z *zombies) parent() int {
 	return z.rows[0].PPID
 }
 
+// alike is how many zombies of one program are listed that have a parent; 0 where they are of several.
+func (z *zombies) alike(parent int) (n int) {
+	name := ""
+	for _, p := range z.rows {
+		switch {
+		case p.PPID != parent:
+		case p.Comm == "" || name != "" && p.Comm != name:
+			return 0
+		default:
+			name = p.Comm
+			n++
+		}
+	}
+	return n
+}
+
 // addZombies adds the zombies where a parent has many, and the parent. Those that were only counted have no pids.
 func (x *systemText) addZombies(e *forensics.Evidence) {
 	z, list := x.zombies, []procs.Process{}
@@ -308,7 +348,7 @@ func (x *systemText) addZombies(e *forensics.Evidence) {
 	}
 	var parents []int
 	for parent, n := range of {
-		if n >= manyZombies {
+		if n >= manyZombies || z.total == 0 && parent > 1 && (z.alike(parent) >= alikeZombies || z.old[parent] && cri.IsShim(x.arguments(parent).comm())) {
 			parents = append(parents, parent)
 		}
 	}

@@ -20,18 +20,27 @@ var (
 	keys = []string{"apiVersion:", "Conditions:", "NAME "}
 )
 
+// fewBraces are as many lines with nothing but the end of a block as an excerpt of source code has that somebody shows for what is blocked in it.
+const fewBraces = 2
+
 // IsDocument says whether a text is about messages, and tells of no node that is sick now.
 func IsDocument(text []byte) bool {
 	lower := bytes.ToLower(text)
 	if slices.ContainsFunc(ofDocuments, func(word string) bool { return hasWord(lower, word) }) || hasWord(text, "feature") {
 		return true
 	}
+	closing := 0
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimSpace(line)
-		switch rest, fence := bytes.CutPrefix(line, []byte("```")); {
-		case fence && len(rest) > 0 && isWord(rest[0]):
+		switch string(bytes.TrimSuffix(line, []byte(","))) {
+		case "{", "]":
 			return true
-		case len(line) > 0 && len(line) < 3 && strings.IndexByte("{}]", line[0]) >= 0 && (len(line) == 1 || line[1] == ','):
+		case "}":
+			if closing++; closing > fewBraces {
+				return true
+			}
+		}
+		if rest, fence := bytes.CutPrefix(line, []byte("```")); fence && len(rest) > 0 && isWord(rest[0]) {
 			return true
 		}
 		if slices.ContainsFunc(keys, func(key string) bool { return bytes.HasPrefix(line, []byte(key)) }) {
@@ -61,8 +70,11 @@ func isWord(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && 
 
 // ShowsMore says whether a text shows what is stuck, by stacks, so that what somebody tells of it adds nothing.
 func ShowsMore(text []byte) bool {
-	return IsDocument(text) || bytes.Contains(text, []byte("+0x")) || bytes.Contains(text, []byte("goroutine "))
+	return IsDocument(text) || bytes.Contains(text, []byte("+0x")) || ofGoroutine.Match(text)
 }
+
+// ofGoroutine begins the stack of a goroutine.
+var ofGoroutine = pattern.New(`goroutine (?:\d|profile:)`)
 
 // shown is a line that a program has written: with a time, or behind the prompt of a shell.
 var shown = pattern.New(`(?m)^[\s>]*(?:[#$] |\S+@\S+[#$:~ ]|\[\S+@|[IWEF]\d{4} \d\d:|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:|time=|\[ *\d+\.\d+\]|\| ?-|\{")`)
@@ -94,7 +106,7 @@ func (c Command) String() string {
 
 var (
 	// mention is a command in a sentence: of files, or of a container runtime.
-	mention = pattern.New(`(?:^|[^\w/.=-])(?:(df|ls|stat|du|lsof|umount|findmnt|mountpoint)\b|(docker|crictl|nerdctl) (ps|info|images|version|pods|stop|kill|rm)\b)((?: +-{1,2}[\w=-]+)*)(?: +(/[\w./-]+))?`)
+	mention = pattern.New(`(?:^|[^\w/.=-])(?:(df|ls|stat|du|lsof|umount|findmnt|mountpoint)\b|(docker|crictl|nerdctl) (ps|info|images|version|pods|stop|kill|rm)\b|(ctr)(?: +-{1,2}[\w-]+(?:[ =][^\s-][^\s]*)?)* +(tasks? (?:ls|list))\b)((?: +-{1,2}[\w=-]+)*)(?: +(/[\w./-]+))?`)
 	// hangs is what somebody says behind it, within the sentence.
 	hangs = pattern.New("^[`'\"”’)）]*(?:[^.!?。！？；;\n]{0,40}?[ `'\",，、:：])??(?i:" +
 		`(?:just |simply |also |both |all |will |always )?(?:hangs?|hung|hanging|stuck|freezes?|frozen|blocks?|blocked|stalls?|stalled)(?:\b|$)` +
@@ -130,12 +142,33 @@ func Hanging(line string) (c Command, ok bool) {
 			}
 			return line[at+m[2*i] : at+m[2*i+1]]
 		}
-		c = Command{Program: text(1) + text(2), Verb: text(3), Path: strings.TrimRight(text(5), ".")}
+		c = Command{Program: text(1) + text(2) + text(4), Verb: text(3) + text(5), Path: strings.TrimRight(text(7), ".")}
 		behind := line[at+m[1]:]
 		if said := hangs.FindString(behind); said != "" && !unreal.MatchString(said) && !others.MatchString(said) && !unreal.MatchString(clause(line[:at+m[0]])) {
 			return c, true
 		}
 		at += m[1]
+	}
+	return Command{}, false
+}
+
+// below is a sentence about the command that stands alone above it.
+var below = pattern.New(`^(?i:(?:and|but|then|which|now),? )?(?i:it|this|that|this one|the command|command) `)
+
+// HangingBelow is the command in a line of which the next sentence says that it does not return. Fences and empty lines may stand between.
+func HangingBelow(lines []string, i int) (c Command, ok bool) {
+	command := strings.TrimLeft(lines[i], "$# ")
+	if at := mention.FindStringIndex(command); at == nil || at[0] > len("sudo ") || strings.ContainsAny(command, ".,!?") && strings.Contains(command, ". ") {
+		return Command{}, false
+	}
+	for _, line := range lines[i+1:] {
+		switch line = strings.TrimSpace(line); {
+		case line == "" || strings.HasPrefix(line, "```"):
+			continue
+		case !below.MatchString(line):
+			return Command{}, false
+		}
+		return Hanging("`" + strings.TrimSpace(command) + "` " + line[len(below.FindString(line)):])
 	}
 	return Command{}, false
 }

@@ -41,6 +41,11 @@ func (p *page) fragment(i int) int {
 	if e.Type == "PodScheduled" && e.Reason == "Unschedulable" { // a condition of a pod
 		e.Type, e.Reason, e.Component, e.Kind = "Warning", "FailedScheduling", "default-scheduler", "Pod"
 	}
+	if e.Component == "kernel-monitor" && e.Reason == "OOMKilling" { // of node-problem-detector, which repeats a line of the kernel
+		e.Component, e.First = "kernel", e.Last
+		p.events = append(p.events, found{e, i, -1, ""})
+		return 1
+	}
 	if !slices.Contains(reporters, e.Component) || !strings.HasPrefix(e.Reason, "Failed") || e.Type != "Warning" {
 		return 0
 	}

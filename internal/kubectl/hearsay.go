@@ -21,7 +21,7 @@ var busyRemoval = pattern.New(`(?i)\b(?:docker|podman) rm\b[^.。！!\n]{0,60}\b
 // Hearsay returns a text with the first line that tells of a command or a pod that is stuck, in somebody's own words, replaced by an event of
 // that; nil if there is none, or if the text shows more.
 func Hearsay(text []byte) []byte {
-	ofCommand := slices.ContainsFunc([]string{"docker ", "crictl ", "nerdctl "}, func(s string) bool { return bytes.Contains(text, []byte(s)) })
+	ofCommand := slices.ContainsFunc([]string{"docker ", "crictl ", "nerdctl ", "ctr "}, func(s string) bool { return bytes.Contains(text, []byte(s)) })
 	ofPod := bytes.Contains(text, []byte("erminati"))
 	if !ofCommand && !ofPod || hearsay.ShowsMore(text) {
 		return nil
@@ -30,7 +30,11 @@ func Hearsay(text []byte) []byte {
 	lines := strings.Split(string(text), "\n")
 	for i, line := range lines {
 		e := Event{Type: "Warning", Count: 1}
-		if c, ok := hearsay.Hanging(line); ofCommand && ok && c.Verb != "" {
+		c, ok := hearsay.Hanging(line)
+		if !ok && ofCommand {
+			c, ok = hearsay.HangingBelow(lines, i)
+		}
+		if ofCommand && ok && c.Verb != "" {
 			if e.Reason, e.Component = runtimeSilent, hearsay.Origin; c.Verb == "stop" || c.Verb == "kill" || c.Verb == "rm" {
 				e.Reason = stopSilent
 			}

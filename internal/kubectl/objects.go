@@ -84,7 +84,7 @@ func (p *page) decode(i, from int) (value json.RawMessage, lines int) {
 
 // conditions takes the conditions of a node without the node around them, as "jq .status.conditions" prints them: only nodes have heartbeats.
 func (p *page) conditions(i int) int {
-	if near := strings.Join(p.lines[i:min(i+3, len(p.lines))], "\n"); p.failed >= maxFailed || !strings.Contains(near, `"lastHeartbeatTime"`) {
+	if near := strings.Join(p.lines[i:min(i+6, len(p.lines))], "\n"); p.failed >= maxFailed || !strings.Contains(near, `"lastHeartbeatTime"`) {
 		return 0
 	}
 	value, n := p.decode(i, strings.IndexAny(p.lines[i], "[{"))
@@ -166,7 +166,7 @@ func (p *page) yamlCondition(i int) int {
 		LastHeartbeatTime             moment
 		LastTransitionTime            moment
 	}
-	text, err := yaml.YAMLToJSON([]byte(strings.ReplaceAll(strings.Join(p.lines[i:i+n], "\n"), "\n"+m[1], "\n")[len(m[1]):]))
+	text, err := yaml.YAMLToJSON([]byte(aligned(p.lines[i : i+n])))
 	if err != nil || json.Unmarshal(text, &list) != nil || len(list) != 1 || list[0].LastTransitionTime.IsZero() {
 		return 0
 	}
@@ -186,6 +186,25 @@ func (p *page) yamlCondition(i int) int {
 		p.lines[i+k] = ""
 	}
 	return n
+}
+
+// conditionKey is a key of a condition.
+var conditionKey = pattern.New(`^\s+(?:last\w+Time|message|reason|status|type): `)
+
+// aligned is a member of a list with its keys below one another: people lose blanks of the first line.
+func aligned(lines []string) string {
+	var b strings.Builder
+	for n, line := range lines {
+		switch text := strings.TrimSpace(line); {
+		case n == 0:
+			b.WriteString(text)
+		case conditionKey.MatchString(line):
+			b.WriteString("\n  " + text)
+		default: // of a folded message
+			b.WriteString("\n    " + text)
+		}
+	}
+	return b.String()
 }
 
 // inYAML says whether a line is part of a document whose first line has an indentation.

@@ -43,14 +43,17 @@ func Clean(text []byte) []byte {
 	changed = inspected(lines) || changed
 	changed = multipath(lines) || changed
 	changed = strip(lines) || changed
+	changed = joinTalos(lines) || changed
 	changed = joinUmount(lines) || changed
 	changed = joinRetry(lines) || changed
 	changed = joinWords(lines, true) || changed
 	changed = join(lines) || changed
 	changed = joinWords(lines, false) || changed
+	changed = unquoteFields(lines) || changed
 	changed = translate(lines) || changed
 	changed = reverse(lines) || changed
 	changed = split(lines) || changed
+	changed = titleTasks(lines) || changed
 	if !changed {
 		return nil
 	}
@@ -154,6 +157,9 @@ func strip(lines []string) (changed bool) {
 			text = text[:at[0]+1]
 		}
 		text = unquote(text)
+		if inner, ok := strings.CutPrefix(strings.TrimSpace(text), "**"); ok && strings.Index(inner, "**") == len(inner)-2 && len(inner) > 40 { // a whole line in bold
+			text = inner[:len(inner)-2]
+		}
 		if m := marker.FindString(text); m != "" && !isYAML(lines, i) && (begins(text[len(m):]) || m[0] != ' ' && m[0] != '\t' || strings.Contains(m, "•")) {
 			text = unquote(text[len(m):])
 		}

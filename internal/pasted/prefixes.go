@@ -26,6 +26,8 @@ var (
 	chat   = pattern.New(`^[> \t]*(?:\[?(\d\d):(\d\d)(?::\d\d)?\]? +)?<[@+ ]?[\w.|\[\]-]+> `)
 	cell   = pattern.New(`\S(?:  |\t)`)
 	dumpOf = pattern.New(`^([a-z][\w.-]*\[\d+\]: )goroutine \d+ \[[^\]]+\]:`)
+	// cutKlog is the end of klog's header that a pager shows where its left side is cut off; one such line may be of a list.
+	cutKlog = pattern.New(`^[> \t]*\d{1,4}\] ["A-Z]\w+ \w`)
 	// halfKlog is the end of klog's header, of which somebody has cut off the beginning or the time.
 	halfKlog = pattern.New(`^[> \t]*(?:[\d:]*\d\.\d{6} +\d+|(?:[\w.-]+\[\d+\]: )?[IWEF]\d{4}|\d+) [\w-]+\.go:\d+\] `)
 )
@@ -61,6 +63,9 @@ func unprefix(lines []string) (changed bool) {
 					m = ""
 				}
 			}
+			if m == "" && cutKlog.MatchString(line) && countMatching(lines, cutKlog) > 1 {
+				m = line[:strings.Index(line, "] ")+2]
+			}
 			if m == "" && halfKlog.MatchString(line) {
 				m = line[:strings.LastIndexByte(line[:strings.Index(line, ".go:")], ' ')+1]
 			}
@@ -75,6 +80,16 @@ func unprefix(lines []string) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// countMatching is how many lines match.
+func countMatching(lines []string, p *pattern.Pattern) (n int) {
+	for _, line := range lines {
+		if p.MatchString(line) {
+			n++
+		}
+	}
+	return n
 }
 
 // programOfDump is what the journal's short form puts before each line of a dump, if its times were cut off; "" if there is none.

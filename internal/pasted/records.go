@@ -70,3 +70,14 @@ func cellOf(line string) string {
 	}
 	return cells[i]
 }
+
+// unquoteFields takes the backslashes from a line that somebody has cut out of a field of a log, and that stands alone.
+func unquoteFields(lines []string) (changed bool) {
+	for i, line := range lines {
+		n := strings.Count(line, `\"`)
+		if n > 1 && n == strings.Count(line, `"`) && !begins(line) && (i == 0 || strings.TrimSpace(lines[i-1]) == "" || fence.MatchString(lines[i-1])) {
+			lines[i], changed = strings.ReplaceAll(line, `\"`, `"`), true
+		}
+	}
+	return changed
+}

@@ -79,6 +79,9 @@ func Label(d *eviction.Index, f eviction.FileSystem) string {
 	if byRole(f) {
 		return fmt.Sprintf("Disk (%s)", strings.Join(roles, ", "))
 	}
+	if len(roles) == 0 {
+		return "Disk at " + where
+	}
 	return fmt.Sprintf("Disk at %s (%s)", where, strings.Join(roles, ", "))
 }
 

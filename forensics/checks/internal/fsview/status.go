@@ -7,6 +7,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/backing"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
+	"github.com/nodeforensics/nodeforensics/internal/hearsay"
 )
 
 // ReportStatus reports every file system whose worst health is status, as a warning.
@@ -45,6 +46,13 @@ func statusFinding(p *forensics.Pass, s Superblock, title, detail string, remedi
 		f.ConfidenceWhy = "a tool printed the error; whether it is still so is not known"
 	}
 	f.Remedies = remedies
+	if s.Mount().MountPoint == hearsay.Unnamed { // where the working directory of a shell was
+		f.Detail = detail + " Which one it is, the text does not say."
+		f.Remedies = []forensics.Remedy{{
+			Action: remedy.ActionLook, Command: []string{"grep", "-E", " - (nfs4?|cifs|smb3|ceph|fuse[.a-z0-9_-]*) ", "/proc/self/mountinfo"},
+			Why: "shows the mounts that need a server. It reads no mount", Risk: "none: read-only",
+		}}
+	}
 	switch s.Health.Status {
 	case mounts.StatusDisconnected, mounts.StatusStale, mounts.StatusIOError:
 		if x, ok := errorSourceOf(p, s); ok {

@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
+	"github.com/nodeforensics/nodeforensics/internal/hearsay"
 	"github.com/nodeforensics/nodeforensics/internal/text"
 )
 
@@ -70,6 +71,9 @@ func (s Superblock) Mount() mounts.Mount {
 func (s Superblock) Label() string {
 	m := s.Mount()
 	if m.FSType == "" && s.Device == m.MountPoint { // a text names nothing else
+		if m.MountPoint == hearsay.Unnamed {
+			return "A file system"
+		}
 		return "File system at " + m.MountPoint
 	}
 	if m.FSType == "" {

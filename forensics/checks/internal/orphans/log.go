@@ -173,16 +173,22 @@ func (t *LogComplaints) mounted(uid string) bool {
 
 // ReportMounted reports the pods that only the log names, and of which something is still mounted.
 func (t *LogComplaints) ReportMounted(p *forensics.Pass) {
-	t.report(p, true)
-	spec := incident.Spec{Few: logview.FewFailures, Window: 10 * time.Minute, Subject: func(e logs.Event) forensics.Entity { return incident.PodOf(p, e) }, Ended: func(pod forensics.Entity) *time.Time {
+	t.report(p, t.mounted)
+	few := int64(logview.FewFailures)
+	if logview.Written(p) {
+		few = 0 // where a mount is shown, one is enough
+	}
+	spec := incident.Spec{Few: few, Window: 10 * time.Minute, Subject: func(e logs.Event) forensics.Entity { return incident.PodOf(p, e) }, Ended: func(pod forensics.Entity) *time.Time {
 		done := sorting.Delete(logview.Events(p, "orphan-dir-removed", "orphan-removing"), func(e logs.Event) bool { return incident.PodOf(p, e) != pod })
 		return logview.Last(done)
 	}}
 	for _, i := range spec.Find(p, logview.Events(p, "orphan-mounted")) {
-		if state, _ := p.Model.PodState(i.Subject.ID); t.shown[i.Subject.ID] || state == forensics.PodLive || logview.Between(i.First, i.Last) < 60 {
+		if state, _ := p.Model.PodState(i.Subject.ID); t.shown[i.Subject.ID] || state == forensics.PodLive || logview.Between(i.First, i.Last) < 60 && !mountShown(p, i.Subject.ID) {
 			continue
 		}
-		i.Said = true
+		if i.Said = true; !mountShown(p, i.Subject.ID) {
+			i.Expect(p, logview.FewFailures)
+		}
 		f := i.Finding(p, "Orphaned pod directory still has mounted volumes", "Orphaned pod directory had mounted volumes")
 		f.Detail = findings.Sentences(f.Detail, "The kubelet neither unmounts them nor removes the directory.")
 		p.ReportAlike("mounted", func(n int) string {
@@ -191,10 +197,37 @@ func (t *LogComplaints) ReportMounted(p *forensics.Pass) {
 	}
 }
 
-// Report reports the other pods that only the log names.
-func (t *LogComplaints) Report(p *forensics.Pass) { t.report(p, false) }
+// mountShown says whether somebody shows a mount of a pod below what the kubelet says of it.
+func mountShown(p *forensics.Pass, uid string) bool {
+	return logview.Written(p) && slices.ContainsFunc(p.Evidence.Mounts.Mounts, func(m mounts.Mount) bool {
+		pod, _ := forensics.PodOf(m.MountPoint)
+		return pod == uid
+	})
+}
 
-func (t *LogComplaints) report(p *forensics.Pass, mounted bool) {
+// ReportFiles reports the pods that only the log names, and among whose volumes is a file in place of a directory.
+func (t *LogComplaints) ReportFiles(p *forensics.Pass) { t.report(p, t.hasFile) }
+
+func (t *LogComplaints) hasFile(uid string) bool {
+	list := t.of(uid)
+	return !t.mounted(uid) && len(list) > 0 && list[0].Cause() == logs.CauseFileInVolumes
+}
+
+// Report reports the other pods that only the log names.
+func (t *LogComplaints) Report(p *forensics.Pass) {
+	t.report(p, func(uid string) bool { return !t.mounted(uid) && !t.hasFile(uid) })
+	if len(t.events) > 0 && !slices.ContainsFunc(t.events, func(e logs.Event) bool { return len(findings.UIDs(e.PodUID)) > 0 }) {
+		p.Report(forensics.Finding{
+			Severity: forensics.Warning, Subject: stall.HousekeepingEntity, Since: t.since, Confidence: forensics.Likely,
+			Title:         "Orphaned pod directories cannot be removed: " + orphanReason(t.events[0]),
+			Detail:        findings.Sentences(orphanSaid(t.events), t.count(p), logview.AsOf(p)),
+			ConfidenceWhy: "the kubelet's log says so", Refs: logview.EventRefs(t.events...),
+		})
+	}
+}
+
+// report reports the pods that only the log names and that are meant.
+func (t *LogComplaints) report(p *forensics.Pass, meant func(uid string) bool) {
 	var named []string
 	for _, e := range t.events {
 		named = append(named, findings.UIDs(e.PodUID)...)
@@ -206,7 +239,7 @@ func (t *LogComplaints) report(p *forensics.Pass, mounted bool) {
 	}
 	for _, uid := range named {
 		state, why := p.Model.PodState(uid)
-		if t.shown[uid] || t.mounted(uid) != mounted || state == forensics.PodLive || len(p.Model.PodMounts(uid)) > 0 && state.Orphaned() != "" {
+		if t.shown[uid] || !meant(uid) || state == forensics.PodLive || len(p.Model.PodMounts(uid)) > 0 && state.Orphaned() != "" {
 			continue
 		}
 		list := t.of(uid)
@@ -236,14 +269,6 @@ func (t *LogComplaints) report(p *forensics.Pass, mounted bool) {
 		p.ReportAlike(key{t.causeOf(uid), reason, state}, func(n int) string {
 			return logHeadline(n, list[0])
 		}, f)
-	}
-	if len(named) == 0 && len(t.events) > 0 && !mounted {
-		p.Report(forensics.Finding{
-			Severity: forensics.Warning, Subject: stall.HousekeepingEntity, Since: t.since, Confidence: forensics.Likely,
-			Title:         "Orphaned pod directories cannot be removed: " + orphanReason(t.events[0]),
-			Detail:        findings.Sentences(orphanSaid(t.events), t.count(p), logview.AsOf(p)),
-			ConfidenceWhy: "the kubelet's log says so", Refs: logview.EventRefs(t.events...),
-		})
 	}
 }
 

@@ -76,6 +76,8 @@ func blockedRequest(p *forensics.Pass, s Stack) (Request, bool) {
 			r.Service, r.Method = "tasks.Tasks", w.Call // of containerd itself, when a container has ended
 		case w.Kind == WaitFile && r.Program == "containerd" && servesSome(s.Goroutine), w.Kind == WaitLock && r.Program == "containerd" && cutLong(s.Goroutine):
 			r.Service, r.Method = "tasks.", "a request"
+		case w.Kind == WaitFile && HasFrame(s.Goroutine, monitorOf02): // which then sees none
+			r.Service, r.Method = "tasks.", "a container's event"
 		default:
 			return r, false
 		}

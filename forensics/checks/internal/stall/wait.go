@@ -61,6 +61,9 @@ func WaitOf(g goroutines.Goroutine) Wait {
 	if w, ok := outputWait(g); ok {
 		return w
 	}
+	if g.State == "syscall" && HasFrame(g, monitorOf02) { // reads the eventfd of a cgroup, of which epoll has told that there is something
+		return Wait{Kind: WaitFile, Call: "read"}
+	}
 	if headless(g) && onFile(g.Frames[0].Func) {
 		return Wait{Kind: WaitFile, Call: CallIn(g)}
 	}
@@ -77,6 +80,9 @@ func WaitOf(g goroutines.Goroutine) Wait {
 	}
 	return remoteWait(g)
 }
+
+// monitorOf02 is the loop of containerd 0.2 that learns of the end of each container.
+const monitorOf02 = "containerd/supervisor.(*Monitor).processEvent"
 
 // headless says that a goroutine has arguments, but no state: the lines above its calls are missing. So may be its innermost calls, also
 // those of a record of several goroutines (debug=1).
