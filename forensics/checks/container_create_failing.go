@@ -118,6 +118,7 @@ func deadVolumes(p *forensics.Pass, events []logs.Event) (dead []forensics.Entit
 		if m := existingVolume.FindStringSubmatch(e.Reason); m != nil {
 			dead = findings.Union(dead, deadMounts(p, m[1]))
 		}
+		dead = findings.Union(dead, fsview.ExistsInstead(p, e.Reason))
 	}
 	return dead
 }

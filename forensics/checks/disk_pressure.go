@@ -45,6 +45,7 @@ only logs show it.`,
 			return
 		}
 		d := diskview.State(p)
+		measured := false
 		for _, f := range d.FileSystems {
 			if f.Error != "" {
 				p.Unjudged("%s: %s", strings.Join(d.Roles(f.Device), ", "), f.Error)
@@ -54,15 +55,19 @@ only logs show it.`,
 				continue
 			}
 			if what, full := f.Full(); full {
+				measured = true
 				p.Report(fullFinding(p, f, what))
 				continue
 			}
 			met := diskview.Met(d, f)
-			if len(met) > 0 {
+			if measured = measured || len(met) > 0; len(met) > 0 {
 				p.Report(withPressureInLog(p, pressureFinding(p, f, met)))
 			} else if list := lowOnDisk(p); kubeletWrites(d, f) && len(list) > 0 && f.Inodes > 0 && f.InodesFree*20 < f.Inodes && strings.Contains(list[len(list)-1].Reason, "inodes") {
 				p.Report(fewInodesFinding(p, f, list))
 			}
+		}
+		if !measured && p.Evidence.Collector.PID == 0 { // df may be of another moment, or of another node
+			reportFullByLog(p)
 		}
 		diskview.Doubt(p)
 	},

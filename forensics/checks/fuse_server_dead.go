@@ -1,13 +1,17 @@
 package checks
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/fsview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/stall"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/fsfamily"
 )
@@ -26,10 +30,13 @@ unmounted lazily while callers waited is in no mount table; its server is found 
 
 A mount that has answered a probe has a server, whatever the state of one process with its connection: another process may serve it,
 a debugger may stop it briefly, or its descriptor may be in transit between processes. Then only a server that is itself
-blocked is reported.`,
+blocked is reported.
+
+Where only a log was read, it is a driver's or a sidecar's message that its server was ended by a signal.`,
 	Severity: forensics.Warning,
-	Needs:    []forensics.Need{{forensics.SourceHolders}, {forensics.SourceProcesses}},
+	Needs:    []forensics.Need{{forensics.SourceHolders, forensics.SourceLogs}, {forensics.SourceProcesses, forensics.SourceLogs}},
 	Run: func(p *forensics.Pass) {
+		reportEndedServers(p)
 		for _, s := range p.Model.Uses().AllServers() {
 			answers := p.Model.Answered(s.Device)
 			if s.PID == 0 {
@@ -59,6 +66,29 @@ blocked is reported.`,
 			}
 		}
 	},
+}
+
+// reportEndedServers reports servers of which only the log of a driver says that a signal has ended them.
+func reportEndedServers(p *forensics.Pass) {
+	if p.Evidence.Collector.PID != 0 { // then its mounts were seen
+		return
+	}
+	spec := incident.Spec{Lasting: true, Subject: func(e logs.Event) forensics.Entity {
+		return incident.Thing(forensics.KindPath, cmp.Or(e.Path, e.Process))
+	}}
+	for _, i := range spec.Find(p, logview.Events(p, "fuse-server-ended")) {
+		e := i.Events[len(i.Events)-1]
+		of := ""
+		if e.Path != "" {
+			of = " of " + e.Path
+		}
+		f := i.Finding(p, "FUSE server "+e.Process+of+" has ended", "")
+		f.Effect = "access to the volume fails"
+		f.Detail = findings.Sentences(f.Detail, "Without its server, a mount answers each call with ENOTCONN. It must be unmounted, and mounted again.")
+		f.Because = killedServers(p, i)
+		f.Remedies = []forensics.Remedy{incident.Look("shows whether the kernel killed it for its memory, or who else did", "dmesg", "-T")}
+		p.Report(f)
+	}
 }
 
 // deadFinding is about a server that cannot answer.

@@ -236,7 +236,7 @@ func fatalCauses(p *forensics.Pass) (found []forensics.Entity) {
 	}
 	for _, i := range slices.Concat(lists...) {
 		if i.Grave() && slices.ContainsFunc(i.Events, func(e logs.Event) bool {
-			return e.Kind == kubeletFatal || e.Origin == "kubelet" && endsService(e)
+			return e.Kind == kubeletFatal || e.Kind == logs.KindCertExpired && e.Code == "panic" || e.Origin == "kubelet" && endsService(e)
 		}) {
 			found = append(found, i.Subject)
 		}

@@ -134,7 +134,7 @@ func pidsFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 
 // cannotFork says whether the kubelet could not start a process of its own, which measures disks.
 func cannotFork(e logs.Event) bool {
-	return e.Origin == "kubelet" && strings.Contains(e.Reason, "exec du - fork/exec") && e.Code == "EAGAIN"
+	return (e.Origin == "kubelet" || e.Origin == "") && strings.Contains(e.Reason, "exec du - fork/exec") && e.Code == "EAGAIN"
 }
 
 // endsService says whether the kubelet or a container runtime ends since it cannot make a thread: it says so once.

@@ -83,7 +83,7 @@ runtime or a command finds this mount or its disk busy.`,
 // isBusy says whether a message is of something that is busy and named. The quote has more of a long error than the reason.
 func isBusy(e logs.Event, name string) bool {
 	return e.Code == "EBUSY" && strings.Contains(e.Reason, name) || slices.ContainsFunc(e.Quotes, func(q logs.Quote) bool {
-		return strings.Contains(q.Text, "device or resource busy") && strings.Contains(q.Text, name)
+		return strings.Contains(q.Text, " resource busy") && strings.Contains(q.Text, name)
 	})
 }
 

@@ -8,6 +8,8 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/apidump"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 )
 
 // podUnschedulable finds pods that fit on no node.
@@ -82,6 +84,9 @@ func reportUnschedulable(p *forensics.Pass, pod apidump.Pod) {
 		why = append(why, pod.Unscheduled.Message)
 		k.message = pod.Unscheduled.Message
 	}
+	if strings.Contains(pod.Unscheduled.Message, "node.kubernetes.io/disk-pressure") {
+		f.Because = append(f.Because, pressedDisks(p)...)
+	}
 	what := strings.Join(why, "; ")
 	f.Title = "Pod " + pod.ID() + " cannot be scheduled: " + what
 	f.Detail = findings.Sentences(append([]string{"The scheduler finds no suitable node: " + what + "."}, more...)...)
@@ -103,6 +108,14 @@ func reportUnschedulable(p *forensics.Pass, pod apidump.Pod) {
 		f.Detail += fmt.Sprintf(" It replaces pod %s, evicted from %s: %s", old.ID(), old.Node, strings.TrimSpace(old.Message))
 	}
 	p.ReportAlike(k, func(n int) string { return findings.Plural(n, "pod") + " cannot be scheduled: " + what }, f)
+}
+
+// pressedDisks is the disk of the node that the text says to be under pressure.
+func pressedDisks(p *forensics.Pass) []forensics.Entity {
+	if p.Evidence.Collector.PID != 0 || logview.PressureInLog(p) == nil || !logview.PressureInLog(p).Disk() {
+		return nil
+	}
+	return []forensics.Entity{incident.Thing(forensics.KindDisk, "node")}
 }
 
 // evictedSibling is an evicted pod of the same controller, the first.

@@ -21,7 +21,7 @@ func (d *Dump) ProgramByFrames() string {
 			main = cmp.Or(main, mainOf(f))
 			vendored = cmp.Or(vendored, vendorOf(f.File))
 			named = cmp.Or(named, serverOf(f.Func))
-			if strings.HasPrefix(f.Func, csiHandler) {
+			if strings.HasPrefix(f.Func, csiHandler) || strings.HasPrefix(f.Func, path.Base(csiHandler)) { // somebody has shortened it
 				served = "csi-driver"
 			}
 		}

@@ -119,6 +119,9 @@ func firstWord(s string) string {
 
 // classify says what a parsed line means; it is false for what is not known.
 func classify(e *entry) (occurrence, bool) {
+	if e.Bare && containsAny(e.Message, sourceCode) {
+		return occurrence{}, false
+	}
 	o := occurrence{Time: e.Time, Entry: e}
 	r, ok := book.find(e, &o)
 	if !ok {
@@ -255,6 +258,9 @@ func (b *rulebook) deepen(e *entry, o *occurrence) {
 		return
 	}
 }
+
+// sourceCode is what stands around a message in a program's source.
+var sourceCode = []string{"Errorf(", "errors.New(", "klog.", "glog.", "HandleError("}
 
 func firstFit(rules []known, e *entry, o *occurrence) (known, bool) {
 	for i := range rules {

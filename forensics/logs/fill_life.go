@@ -167,6 +167,17 @@ func kubeletOrigin(name string) bool {
 	return strings.Contains(name, "kubelet") || strings.Contains(name, "kubelite")
 }
 
+// observedPanic takes the panic of an API server in one process with the kubelet for its certificate, if that is why.
+func observedPanic(e *entry, o *occurrence) bool {
+	if strings.Contains(e.Message, "certificate has expired or is not yet valid") {
+		o.Kind = KindCertExpired
+		wholeMessage(e, o)
+		o.Code = "panic"
+		return true
+	}
+	return wholeMessage(e, o)
+}
+
 // kubeletish says whether a line may be a kubelet's: it says so, or nothing says otherwise.
 func kubeletish(e *entry) bool {
 	return kubeletOrigin(e.Origin) || e.Origin == "" || e.Origin == "unknown"

@@ -31,6 +31,9 @@ func runtimeCall(e *entry, o *occurrence) bool {
 	if o.Reason == "" {
 		o.Reason, o.Code = cut(text, maxReason), code(text)
 	}
+	if o.Kind == kindContainerCreateFailed && o.Code == "NotFound" && strings.Contains(text, "failed to find sandbox id ") { // whose pod gets another one
+		o.Kind = noiseAlreadyGone
+	}
 	if os := errno.Of(text); o.Path == "" && (os == "ENOTCONN" || os == "ESTALE") {
 		o.Path, o.Code = pathIn(text), os
 		o.PodUID = cmp.Or(o.PodUID, podOfPath(o.Path))

@@ -374,6 +374,10 @@ func csiCall(e *entry, o *occurrence) bool {
 	default:
 		return false
 	}
+	if uid := podOfPath(text); uid != "" && o.Code == "Internal" && strings.Contains(text, ": lstat /") && (osCode(text) == "EHOSTDOWN" || osCode(text) == "ENOTCONN" || osCode(text) == "ESTALE") {
+		o.Kind, o.PodUID, o.Path, o.Reason, o.Code = kindMountDead, uid, pathIn(text), cut(text, maxReason), osCode(text)
+		return true
+	}
 	if uid := podOfPath(text); uid != "" && o.Code == "Internal" && osCode(text) == "EBUSY" && strings.Contains(text, "failed to unmount ") {
 		o.PodUID = uid
 		volumeError(opUnmountVolume, text, o)
@@ -403,11 +407,11 @@ var attachFailed = pattern.New(`(?i)desc = (?:failed|could not|unable|error) (?:
 // csiBusy reads `an operation with the given Volume ID V already exists` of the part of a driver that serves the node: by convention
 // nodeserver.go. It is called again once the kubelet has waited for two minutes, which is the number; a controller is called again sooner.
 func csiBusy(e *entry, o *occurrence) bool {
-	if e.Source != "nodeserver.go" && e.Source != "node_server.go" {
+	if e.Source != "nodeserver.go" && e.Source != "node_server.go" && !(e.Bare && e.Source == "" && strings.Index(e.Message, "n operation with ") == 1) {
 		return false
 	}
 	text := errorOf(e)
-	o.Volume, o.Code, o.Number = cut(word(text, "Volume ID ", " "), maxName), "Aborted", 120
+	o.Volume, o.Code, o.Number = cut(word(text, "olume ID ", " "), maxName), "Aborted", 120
 	o.Reason = cut("rpc error: code = Aborted desc = an operation with the given Volume ID "+o.Volume+" already exists", maxReason)
 	return true
 }
@@ -424,4 +428,15 @@ func csiAttach(e *entry, o *occurrence) bool {
 		o.Volume = cut(between(e.Message, `Error processing "`, `"`), maxName)
 	}
 	return o.Code != "Aborted"
+}
+
+// fuseServerEnded reads "gcsfuse exited with error: signal: killed" and "weed mount exit, pid: 41, path: P, error: signal: killed".
+func fuseServerEnded(e *entry, o *occurrence) bool {
+	o.Process, o.Path, o.Code = "gcsfuse", cut(word(e.Message, ", path: ", ","), maxName), ""
+	if strings.Contains(e.Message, "weed mount") {
+		o.Process = "weed"
+	}
+	_, signal, _ := strings.Cut(e.Message, "signal: ")
+	o.Reason = cut("signal: "+signal, maxReason)
+	return true
 }

@@ -49,6 +49,7 @@ var lifeMessages = []message{
 			{start: "Error: failed to parse kubelet flag", fill: wholeMessage},
 			{start: "Error: failed to run Kubelet", fill: wholeMessage},
 			{start: "validate service connection: CRI v1 runtime API is not implemented", fill: wholeMessage},
+			{start: "Kubelet exited failed to run Kubelet", fill: wholeMessage}, // kubelite
 			{start: "failed to load Kubelet config file", fill: wholeMessage},
 			{start: "failed to load kubelet config file", fill: wholeMessage},
 			{start: "failed to run Kubelet", fill: wholeMessage},
@@ -64,7 +65,7 @@ var lifeMessages = []message{
 			{start: "panic: runtime error", fill: goPanic},
 			{start: "goroutine ", has: " [running]:", fill: goPanic},
 			{start: "fatal error: ", fill: goPanic},
-			{start: "Observed a panic", fill: wholeMessage},
+			{start: "Observed a panic", fill: observedPanic},
 			{start: "SIGSEGV: segmentation violation", fill: goPanic},
 			{start: "SIGBUS: bus error", fill: goPanic},
 		},

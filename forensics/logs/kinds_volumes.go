@@ -67,6 +67,8 @@ const (
 	kindCSICallFailed Kind = "csi-call-failed"
 	// kindCSIUnmountFailed is such an error of an unmount, or of the unmapping of a disk.
 	kindCSIUnmountFailed Kind = "csi-unmount-call-failed"
+	// kindFUSEServerEnded: a driver's or a sidecar's line about the program that serves a volume by FUSE, which a signal has ended. Path, Process.
+	kindFUSEServerEnded Kind = "fuse-server-ended"
 	// kindCSIAttachFailed: `failed to attach: rpc error: …`, `failed to detach: …` of the external attacher.
 	kindCSIAttachFailed Kind = "csi-attach-failed"
 )
@@ -214,6 +216,7 @@ var volumeMessages = []message{
 		rules: []rule{ // the registrar beside a driver, which asks it for its name
 			{start: "Error retreiving CSI driver name", fill: registration},
 			{start: "Registration process failed with error", fill: registration},
+			{start: "Still connecting to unix://", has: "csi", fill: registration},
 		},
 	},
 	{
@@ -235,7 +238,10 @@ var volumeMessages = []message{
 	},
 	{
 		kind: KindCSIAborted, lane: LaneVolumes, words: "CSI driver has an earlier call in progress",
-		rules: []rule{{has: "n operation with the given Volume ID ", err: " already exists", fill: csiBusy}},
+		rules: []rule{
+			{has: "n operation with the given Volume ID ", err: " already exists", fill: csiBusy},
+			{start: "An operation with given volume ID ", has: " already exists", fill: csiBusy},
+		},
 	},
 	{kind: KindCSIDeadline, lane: LaneVolumes, words: "CSI driver did not respond in time"},
 	{kind: KindCSIUnavailable, lane: LaneVolumes, words: "CSI driver is unavailable"},
@@ -275,6 +281,13 @@ var volumeMessages = []message{
 			{has: "failed to run mkfs error: ", fill: wholeMessage}, // ceph-csi
 			{start: "GRPC error", err: "rpc error: code = ", fill: csiCall},
 			{has: "/csi.v1.Node/", err: " with error: rpc error: code = ", fill: csiCall},
+		},
+	},
+	{
+		kind: kindFUSEServerEnded, lane: LaneVolumes, words: "the FUSE server of a volume was ended by a signal",
+		rules: []rule{
+			{start: "gcsfuse exited with error: signal: ", fill: fuseServerEnded},
+			{has: "weed mount exit, pid: ", err: "error: signal: ", prose: true, fill: fuseServerEnded},
 		},
 	},
 	{kind: kindCSIUnmountFailed, lane: LaneVolumes, words: "CSI driver could not unmount a volume"},

@@ -101,6 +101,9 @@ func (p Probe) Judge(m Mount, hungAfter, slowAfter time.Duration) Health {
 		if h.Status == StatusDenied {
 			h.Reason = p.denied(m)
 		}
+		if p.Said {
+			h.Method = hearsay.Method
+		}
 	default:
 		h.Status = StatusOK
 		if p.Seconds >= slowAfter.Seconds() {

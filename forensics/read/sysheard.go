@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
+	"github.com/nodeforensics/nodeforensics/internal/errno"
 	"github.com/nodeforensics/nodeforensics/internal/hearsay"
 )
 
@@ -15,6 +16,11 @@ type hearsayReader struct {
 }
 
 func (r *hearsayReader) line(s string, _ int) {
+	if text := hearsay.Refused(s); text != "" && len(r.to.errors) < mostSaved {
+		r.to.errors = append(r.to.errors, pathCall{path: hearsay.Unnamed, errno: errno.Of(text), text: text, said: true})
+		r.to.saw(forensics.SourceHealth, r.name)
+		return
+	}
 	c, ok := hearsay.Hanging(s)
 	if !ok || c.Verb != "" || len(r.to.errors) >= mostSaved {
 		return

@@ -17,6 +17,9 @@ type leakReader struct {
 	name string
 	// everywhere was searched for in all tables by the command above, onHost in the table of the host.
 	everywhere, onHost string
+	// of is what was searched for in the table of process.
+	of      string
+	process int
 }
 
 // A tableSearch is what was searched for, the first process that has it, and what shows that the host has it or not.
@@ -32,6 +35,8 @@ type tableSearch struct {
 var (
 	allTables = pattern.New(`\bgrep\s+(?:-\w+\s+)*["']?([\w.:~/-]{4,}) ?["']?\s+/proc/[*\[][^\s/]*/(?:task/\*/)?mount(?:s|info)\b`)
 	tableOf   = pattern.New(`^/proc/(\d+|self|thread-self)/(?:task/\d+/)?mount(?:s|info)\b`)
+	// ofOther is a search in the table of one process.
+	ofOther = pattern.New(`\b(?:cat\s+/proc/(\d+)/mount(?:s|info)\s*\|\s*grep\s+(?:-\w+\s+)*["']?([\w.:~/-]{4,})["']?|grep\s+(?:-\w+\s+)*["']?([\w.:~/-]{4,})["']?\s+/proc/(\d+)/mount(?:s|info))\s*$`)
 	// asRoot is a search by who can read all tables.
 	asRoot = pattern.New(`(?:#|\bsudo)\s+grep\b`)
 	// leftOut is what somebody puts in place of lines.
@@ -51,6 +56,17 @@ func (r *leakReader) line(s string, _ int) {
 	}
 	if mountinfo.MatchString(text) {
 		r.row(text)
+	}
+	if r.process > 1 && strings.Contains(text, r.of) && writable.MatchString(text) {
+		if at := r.to.search(r.of); at.pid == 0 {
+			at.pid = r.process
+			r.to.saw(forensics.SourceHolders, r.name)
+		}
+	}
+	r.of, r.process = "", 0
+	if m := ofOther.FindStringSubmatch(text); m != nil {
+		r.of, r.process = m[2]+m[3], atoi(m[1]+m[4])
+		return
 	}
 	if r.onHost != "" {
 		at := r.to.search(r.onHost)

@@ -290,6 +290,9 @@ var nearError = pattern.New(`^(?:[-\w]+: (?:line \d+: )?)?(?:cd|ls|stat|df|du|ca
 // bareError is the same where somebody has left out the name of the tool.
 var bareError = pattern.New(`^cannot (?:access|open|stat|statx|read|remove)[^/'‘"“]*['‘"“](/[^'’"”:]*)['’"”]: (\S.*)$`)
 
+// interrupted is a call of a runtime that a signal has ended (ERESTARTSYS): it did not return by itself.
+var interrupted = pattern.New(`failed to stat \\?['"](/[^'"\\]+)\\?['"]:? errno=512\b`)
+
 // pythonError is how Python prints the error of a call on a path.
 var pythonError = pattern.New(`^ *\w*Error: \[Errno \d+\] ([^:'"]+): b?['"](/[^'"]*)['"]\s*$`)
 
@@ -302,6 +305,11 @@ type errorReader struct {
 func (r *errorReader) line(s string, _ int) {
 	x := r.to
 	s = strings.TrimLeft(s, " ") // a tab is what klog puts before the output of a pod's probe
+	if m := interrupted.FindStringSubmatch(s); m != nil && len(x.errors) < mostSaved {
+		x.errors = append(x.errors, pathCall{path: path.Clean(m[1]), call: "stat", pending: true, said: true})
+		x.saw(forensics.SourceHealth, r.name)
+		return
+	}
 	i := strings.Index(s, "/")
 	if strings.HasPrefix(s, "cannot ") && len(x.errors) < mostSaved {
 		if m := bareError.FindStringSubmatch(s); m != nil {

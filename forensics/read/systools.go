@@ -141,10 +141,10 @@ func (x *systemText) readText(name string, in io.Reader) {
 		{&detachedReader{to: x, name: name}, []string{"umount", "unmap", "rmdir", "cannot remove"}},
 		{&servedReader{to: x, name: name}, []string{"geesefs", "goofys", "gcsfuse", "glusterfs", "juicefs"}},
 		{&metricReader{to: x, name: name}, []string{goroutineMetric, "goroutine profile: total "}},
-		{&hearsayReader{to: x, name: name}, []string{"hang", "hung", "stuck", "freez", "froz", "never ", "return", "respond", "卡", "夯", "响应", "没反应", "hängt", "завис", "응답", "멈", "返って", "固ま"}},
+		{&hearsayReader{to: x, name: name}, []string{"ndpoint is not", "hang", "hung", "stuck", "freez", "froz", "never ", "return", "respond", "卡", "夯", "响应", "没反应", "hängt", "завис", "응답", "멈", "返って", "固ま"}},
 		{&freezerReader{to: x, name: name}, []string{"FROZEN"}},
 		{&cgroupReader{to: x, name: name}, []string{"num_cgroups"}},
-		{&errorReader{to: x, name: name}, []string{"tale ", "endpoint", "ost is down", "nput/output", "\xc3", "\xd0", "\xe3", "\xe4", "\xe5", "\xe6", "\xe7", "\xe8", "\xe9", "icht verbunden", "eraltet"}},
+		{&errorReader{to: x, name: name}, []string{"errno=512", "tale ", "endpoint", "ost is down", "nput/output", "\xc3", "\xd0", "\xe3", "\xe4", "\xe5", "\xe6", "\xe7", "\xe8", "\xe9", "icht verbunden", "eraltet"}},
 	} {
 		if !slices.ContainsFunc(r.marks, func(mark string) bool { return bytes.Contains(text, []byte(mark)) }) {
 			continue

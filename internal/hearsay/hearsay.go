@@ -173,6 +173,24 @@ func HangingBelow(lines []string, i int) (c Command, ok bool) {
 	return Command{}, false
 }
 
+var (
+	// refused is an error that only a mount answers whose server is gone, and over what a sentence says when it is no more.
+	refused = pattern.New(`(?:^|[\s"'` + "`" + `“‘«(（:：,，])([Tt]ransport endpoint is not connected)`)
+	over    = pattern.New(`(?i)\b(?:was|were|had|fixed|solved|resolved|before|previous\w*|sometimes|occasional\w*|rare\w*|grep|handle\w* this|feature|propos\w*|return(?:s|ed)? an?|metric|alert|instead of|avoid|prevent|when(?:ever)?|after|until|peer|gluster|socket)\b`)
+)
+
+// Refused is the error of a mount without its server that a sentence quotes, as of now; "" if there is none.
+func Refused(line string) string {
+	if !strings.Contains(line, "ndpoint is not connected") || shown.MatchString(line) {
+		return ""
+	}
+	m := refused.FindStringSubmatch(line)
+	if m == nil || over.MatchString(line) || unreal.MatchString(line) || strings.Contains(line, ": ") && strings.Contains(line, "/") || strings.Contains(line, "Errno ") || strings.Contains(line, "Error: ") {
+		return ""
+	}
+	return m[1]
+}
+
 // clause is what stands before a command in its sentence.
 func clause(before string) string {
 	if i := strings.LastIndexAny(before, ".!?;\n"); i >= 0 {

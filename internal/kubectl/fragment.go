@@ -94,9 +94,17 @@ var aloneMessages = []struct{ start, has, reason string }{
 	{"Node ", " status is now: Node", ""}, // the last word
 }
 
+// hasPressure is the message of a condition of a node, as somebody repeats it.
+var hasPressure = pattern.New(`(?:^|[\s"'`+"`"+`,:(])kubelet has disk pressure\b`)
+
 // alone takes the message of an event that somebody has quoted alone.
 func (p *page) alone(i int) int {
 	line := strings.TrimSpace(p.lines[i])
+	if len(line) <= maxRow && hasPressure.MatchString(line) && !unready.MatchString(line) && len(p.events) == 0 {
+		p.events = append(p.events, found{Event{Type: "Warning", Reason: "KubeletHasDiskPressure", Message: "kubelet has disk pressure", Kind: "Node", Name: p.described.name, Host: p.described.name, Component: "kubelet", Count: 1}, i, -1, "DiskPressure"})
+		p.lines[i] = ""
+		return 1
+	}
 	for _, m := range aloneMessages {
 		if !strings.HasPrefix(line, m.start) || !strings.Contains(line, m.has) || len(line) > maxRow {
 			continue

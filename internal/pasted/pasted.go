@@ -49,6 +49,7 @@ func Clean(text []byte) []byte {
 	changed = joinWords(lines, true) || changed
 	changed = join(lines) || changed
 	changed = joinWords(lines, false) || changed
+	changed = withoutPlaces(lines) || changed
 	changed = unquoteFields(lines) || changed
 	changed = translate(lines) || changed
 	changed = reverse(lines) || changed

@@ -26,6 +26,8 @@ var (
 	chat   = pattern.New(`^[> \t]*(?:\[?(\d\d):(\d\d)(?::\d\d)?\]? +)?<[@+ ]?[\w.|\[\]-]+> `)
 	cell   = pattern.New(`\S(?:  |\t)`)
 	dumpOf = pattern.New(`^([a-z][\w.-]*\[\d+\]: )goroutine \d+ \[[^\]]+\]:`)
+	// talosEvents is the heading of the states of a service, which talosctl prints before the latest one.
+	talosEvents = pattern.New(`^[> \t]*EVENTS +`)
 	// cutKlog is the end of klog's header that a pager shows where its left side is cut off; one such line may be of a list.
 	cutKlog = pattern.New(`^[> \t]*\d{1,4}\] ["A-Z]\w+ \w`)
 	// halfKlog is the end of klog's header, of which somebody has cut off the beginning or the time.
@@ -48,6 +50,10 @@ func unprefix(lines []string) (changed bool) {
 			_, rest, _ := strings.Cut(line, "ERROR: for ")
 			_, rest, _ = strings.Cut(rest, " ")
 			lines[i], changed = "Error response from daemon: "+strings.TrimLeft(rest, " "), true
+			continue
+		}
+		if at := talosEvents.FindStringIndex(line); at != nil {
+			lines[i], changed = strings.Repeat(" ", at[1])+line[at[1]:], true
 			continue
 		}
 		m := address.FindString(line)

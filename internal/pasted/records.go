@@ -81,3 +81,16 @@ func unquoteFields(lines []string) (changed bool) {
 	}
 	return changed
 }
+
+// placeBehind is a call of a goroutine behind which somebody has put the place that stands on the next line in a dump.
+var placeBehind = pattern.New(`^([a-z][\w.~-]*[./][\w./~()*-]*\(.*\))\s{2,}[\w./-]+\.go:\d+$`)
+
+// withoutPlaces takes such places off: a dump is read without them.
+func withoutPlaces(lines []string) (changed bool) {
+	for i, line := range lines {
+		if m := placeBehind.FindStringSubmatch(line); m != nil {
+			lines[i], changed = m[1], true
+		}
+	}
+	return changed
+}

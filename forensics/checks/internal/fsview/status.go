@@ -2,12 +2,16 @@ package fsview
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/backing"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/remedy"
+	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/hearsay"
+	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
 
 // ReportStatus reports every file system whose worst health is status, as a warning.
@@ -45,6 +49,9 @@ func statusFinding(p *forensics.Pass, s Superblock, title, detail string, remedi
 	default:
 		f.ConfidenceWhy = "a tool printed the error; whether it is still so is not known"
 	}
+	if s.Health.Method == hearsay.Method && !existsInstead(p) {
+		f.Severity, f.Lone, f.Confidence, f.ConfidenceWhy = forensics.Info, true, forensics.Possible, hearsay.Says
+	}
 	f.Remedies = remedies
 	if s.Mount().MountPoint == hearsay.Unnamed { // where the working directory of a shell was
 		f.Detail = detail + " Which one it is, the text does not say."
@@ -60,4 +67,25 @@ func statusFinding(p *forensics.Pass, s Superblock, title, detail string, remedi
 		}
 	}
 	return WithKernel(p, s.Mount(), f)
+}
+
+// hostPath is a directory that a runtime wants to make for a container, since stat(2) has failed, and that is there.
+var hostPath = pattern.New(`mkdir /\S+: file exists`)
+
+// existsInstead says whether a runtime has met such a directory: most often it is a mount without its server.
+func existsInstead(p *forensics.Pass) bool {
+	return slices.ContainsFunc(logview.Events(p, "container-create-failed", "container-start-failed"), func(e logs.Event) bool { return hostPath.MatchString(e.Reason) })
+}
+
+// ExistsInstead is the file system that a sentence calls dead, where a runtime has met a directory that is there and does not answer stat(2).
+func ExistsInstead(p *forensics.Pass, reason string) (dead []forensics.Entity) {
+	if !hostPath.MatchString(reason) {
+		return nil
+	}
+	for _, s := range Superblocks(p, mounts.StatusDisconnected) {
+		if s.Mount().MountPoint == hearsay.Unnamed {
+			dead = append(dead, s.Entity())
+		}
+	}
+	return dead
 }
