@@ -66,7 +66,7 @@ only logs show it.`,
 				p.Report(fewInodesFinding(p, f, list))
 			}
 		}
-		if !measured && p.Evidence.Collector.PID == 0 { // df may be of another moment, or of another node
+		if !measured && logview.Written(p) { // df may be of another moment, or of another node
 			reportFullByLog(p)
 		}
 		diskview.Doubt(p)

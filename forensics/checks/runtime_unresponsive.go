@@ -298,6 +298,9 @@ func silenceFinding(p *forensics.Pass, s *logview.RuntimeSilence) forensics.Find
 		f.ConfidenceWhy = "systemd logs how it ended"
 		if s.Current {
 			f.Title = runtimeTitle(runtime) + " has crashed, and the log shows no later start" + podsCannot
+			if last := s.Events[len(s.Events)-1]; last.Last == nil && strings.Contains(last.Reason, ".service is ") { // as systemctl shows it
+				f.Title, f.ConfidenceWhy = runtimeTitle(runtime)+" is not running"+podsCannot, "systemctl shows its state"
+			}
 		}
 	}
 	if s.Current {

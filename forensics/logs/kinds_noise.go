@@ -19,6 +19,7 @@ const (
 	noiseBeforeStart    Kind = "noise-before-start"           // an event of the API about a pod of which a container was started later
 	noiseMirrorPod      Kind = "noise-mirror-pod"             // `"Failed creating a mirror pod" … already exists`
 	noiseNoObservation  Kind = "noise-no-observation"         // `eviction manager: no observation found for eviction signal allocatable…`
+	noiseUnknownCgroup  Kind = "noise-unknown-cgroup"         // cAdvisor: `Failed to create existing container: …`
 	noiseTestSlice      Kind = "noise-test-slice"             // systemd: `Created slice libcontainer_N_systemd_test_default.slice`
 	noiseNotRegistered  Kind = "noise-not-registered"         // `Couldn't get configMap N: object N not registered`
 )
@@ -137,6 +138,11 @@ var noiseMessages = []message{
 		kind: noiseNoObservation, severity: SeverityNoise, words: `"no observation found for eviction signal"`,
 		harmless: "an old kubelet does not measure what pods may allocate of a resource. The thresholds of the node apply all the same",
 		rules:    []rule{{start: "eviction manager: no observation found for eviction signal allocatable"}},
+	},
+	{
+		kind: noiseUnknownCgroup, severity: SeverityNoise, words: `"Failed to create existing container"`,
+		harmless: "cAdvisor found the cgroup of a container that the runtime does not know any more. Only the statistics of this container are missing",
+		rules:    []rule{{start: "Failed to create existing container: ", fill: noCause}},
 	},
 	{
 		kind: noiseTestSlice, severity: SeverityNoise, words: `"systemd_test_default.slice"`,

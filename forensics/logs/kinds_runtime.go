@@ -164,6 +164,7 @@ var runtimeMessages = []message{
 			{start: "grpc: addrConn.createTransport failed to connect to {", has: "crio.sock ", fill: dialFailed},
 			{start: "Container runtime not ready", fill: runtimeDown},
 			{start: "failed to clean up after shim disconnected", err: "containerd.sock.ttrpc: connect: connection refused", fill: runtimeDown}, // by a containerd that has ended
+			{event: "RuntimeStopped", fill: wholeMessage},                                                                                       // a row that internal/kubectl has read of systemctl status
 			{start: "Failed to run CRI service", err: "failed to recover state", runtime: true, fill: runtimeDown},                              // containerd, which ends then
 			{start: "containerd: exit status ", fill: runtimeDown},                                                                              // k3s up to 1.17
 			{start: "containerd exited: exit status ", fill: runtimeDown},                                                                       // k3s and RKE2 run it, and end with it

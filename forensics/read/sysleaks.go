@@ -64,7 +64,7 @@ func (r *leakReader) line(s string, _ int) {
 		}
 	}
 	r.of, r.process = "", 0
-	if m := ofOther.FindStringSubmatch(text); m != nil {
+	if m := ofOther.FindStringSubmatch(text); m != nil && atoi(m[1]+m[4]) > 1 {
 		r.of, r.process = m[2]+m[3], atoi(m[1]+m[4])
 		return
 	}

@@ -95,7 +95,7 @@ var aloneMessages = []struct{ start, has, reason string }{
 }
 
 // hasPressure is the message of a condition of a node, as somebody repeats it.
-var hasPressure = pattern.New(`(?:^|[\s"'`+"`"+`,:(])kubelet has disk pressure\b`)
+var hasPressure = pattern.New(`(?:^|[\s"'` + "`" + `,:(])kubelet has disk pressure\b`)
 
 // alone takes the message of an event that somebody has quoted alone.
 func (p *page) alone(i int) int {

@@ -13,6 +13,8 @@ var (
 	unitHeading = pattern.New(`^(?:[^\w\s] ?|\* )?([\w@-]+)\.service(?: - |$)`)
 	// unitRuns is how long a unit has been active.
 	unitRuns = pattern.New(`^\s*Active: active \(running\) since .*; ([\w ]+) ago`)
+	// unitEnded is that one is not active.
+	unitEnded = pattern.New(`^\s*Active: (inactive \(dead\)|failed)(?:\s|$)`)
 	// restarts is a property of a unit as "systemctl show" prints it, property any other, and unitShown is the command.
 	restarts  = pattern.New(`^NRestarts=([1-9]\d{0,8})$`)
 	property  = pattern.New(`^(\w+)=`)
@@ -31,6 +33,9 @@ var (
 		`|(?:mount -t|findmnt -n?t) (nfs4?(?:,nfs4?)?))\s*$`)
 )
 
+// runtimeUnits are services of container runtimes.
+var runtimeUnits = []string{"containerd", "crio", "docker"}
+
 // kubeletUnits are services that run a kubelet.
 var kubeletUnits = []string{"kubelet", "k3s", "k3s-agent", "rke2-server", "rke2-agent", "k0sworker", "k0scontroller", "snap.microk8s.daemon-kubelite"}
 
@@ -44,6 +49,8 @@ const (
 	thinPoolFull = "ThinPoolFull"
 	// runtimeSilent is a question that a runtime has not answered in the seconds that somebody gave it.
 	runtimeSilent = "RuntimeSilent"
+	// runtimeStopped is a runtime that systemd shows as ended.
+	runtimeStopped = "RuntimeStopped"
 	// noMount is an empty list of mounts; the message is what was looked for.
 	noMount = "NoMount"
 )
@@ -65,6 +72,8 @@ func (p *page) state(i int) int {
 			return 0
 		}
 		e.Reason = kubeletRuns
+	} else if m := unitEnded.FindStringSubmatch(line); m != nil && slices.Contains(runtimeUnits, p.unit) {
+		e.Type, e.Reason, e.Message = "Warning", runtimeStopped, p.unit+".service is "+m[1]
 	} else if m := restarts.FindStringSubmatch(line); m != nil {
 		unit := p.restartingUnit(i)
 		if unit == "" {

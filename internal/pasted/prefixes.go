@@ -13,6 +13,8 @@ var (
 	address = pattern.New(`^[> \t]*(?:\d{1,3}(?:\.\d{1,3}){3}: |\[pod/[^\] ]+\] )`)
 	// fileName is what grep puts before each line of a file.
 	fileName = pattern.New(`^[> \t]*[\w./-]*[a-z][\w./-]*:`)
+	// lineNumber is what "grep -n" puts there.
+	lineNumber = pattern.New(`^[> \t]*\d{1,8}[:-]`)
 	// console is a prompt behind which the kernel has written to the console.
 	console = pattern.New(`^\[?[\w.-]+@[\w.-]+[^#$]{0,60}[#$] (?:\[ *\d+\.\d{6}\] )`)
 	// compose is what docker-compose puts before an error of dockerd.
@@ -62,6 +64,9 @@ func unprefix(lines []string) (changed bool) {
 		}
 		if name := fileName.FindString(line); name != "" && (klogHead.MatchString(line[len(name):]) || journalHead.MatchString(line[len(name):]) || isoHead.MatchString(line[len(name):])) {
 			m = name
+		}
+		if number := lineNumber.FindString(line); number != "" && (klogHead.MatchString(line[len(number):]) || journalHead.MatchString(line[len(number):]) || isoHead.MatchString(line[len(number):])) {
+			m = number
 		}
 		if m == "" && !begins(line) {
 			if m = host.FindString(line); !unmistakable.MatchString(line[len(m):]) {
