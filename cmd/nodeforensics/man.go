@@ -1,18 +1,18 @@
 package main
 
 import (
-	"bytes"
-	"embed"
-	"io/fs"
+	_ "embed" // of the pages
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/nodeforensics/nodeforensics/internal/packed"
 )
 
-// manPages are the pages that go generate makes of the commands; see TestManPages.
+// manPages are the pages in man, which go generate makes of the commands; see TestManPages.
 //
-//go:embed man/*.1
-var manPages embed.FS
+//go:embed man.tar.gz
+var manPages string
 
 func (a *app) manCommand() *cobra.Command {
 	var dir string
@@ -39,17 +39,13 @@ same names. man(1) finds pages in a directory man1 below a directory of MANPATH.
 }
 
 func (a *app) writeManPages(dir string) error {
-	pages, err := fs.Glob(manPages, "man/*.1")
+	pages, err := packed.Files(manPages)
 	if err != nil {
 		return err
 	}
 	var files []rendering
-	for _, name := range pages {
-		text, err := manPages.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		files = append(files, rendering{name[len("man/"):], int64(len(text)), writing(bytes.Clone(text))})
+	for _, page := range pages {
+		files = append(files, rendering{page.Name, int64(len(page.Text)), writing(page.Text)})
 	}
 	written, err := a.writeFiles(a.interrupts(), parcel{Dir: absolute(dir), Make: true, Replace: true}, files, time.Time{})
 	for _, name := range written {

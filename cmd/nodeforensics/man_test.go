@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/nodeforensics/nodeforensics/internal/packed"
 )
 
 //go:generate go test -run TestManPages . -update-man
@@ -30,16 +32,34 @@ func TestManPages(t *testing.T) {
 		if err := os.CopyFS("man", os.DirFS(fresh)); err != nil {
 			t.Fatal(err)
 		}
+		var files []packed.File
+		for _, name := range namesIn(t, fresh) {
+			files = append(files, packed.File{Name: name, Text: []byte(readFile(t, filepath.Join(fresh, name)))})
+		}
+		archive, err := packed.PackFiles(files)
+		if err == nil {
+			err = os.WriteFile("man.tar.gz", archive, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		return
 	}
-	want, have := pagesOf(t, fresh), pagesOf(t, "man")
+	want, have, inside := pagesOf(t, fresh), pagesOf(t, "man"), map[string]string{}
+	files, err := packed.Files(manPages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		inside[f.Name] = string(f.Text)
+	}
 	for name, text := range want {
-		if have[name] != text {
+		if have[name] != text || inside[name] != text {
 			t.Errorf("man/%s is stale: go generate ./cmd/nodeforensics", name)
 		}
 	}
-	if len(have) != len(want) {
-		t.Errorf("%d pages, want %d", len(have), len(want))
+	if len(have) != len(want) || len(inside) != len(want) {
+		t.Errorf("%d pages, and %d in man.tar.gz, want %d", len(have), len(inside), len(want))
 	}
 }
 

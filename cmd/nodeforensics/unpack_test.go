@@ -13,7 +13,7 @@ import (
 )
 
 // packed is a parcel of two files.
-func packed(t testing.TB, p parcel) []byte {
+func packedAs(t testing.TB, p parcel) []byte {
 	t.Helper()
 	var stream bytes.Buffer
 	if err := p.pack(&stream, []rendering{{"report.html", 3, writing([]byte("<p>"))}, {"report.json", 2, writing([]byte("{}"))}}); err != nil {
@@ -25,7 +25,7 @@ func packed(t testing.TB, p parcel) []byte {
 // send unpacks that parcel, cut to a length; 0 is the whole.
 func send(t testing.TB, p parcel, length int) ([]string, error) {
 	t.Helper()
-	text := packed(t, p)
+	text := packedAs(t, p)
 	if length > 0 {
 		text = text[:length]
 	}
@@ -33,7 +33,7 @@ func send(t testing.TB, p parcel, length int) ([]string, error) {
 }
 
 func TestAShortParcelLeavesNothing(t *testing.T) {
-	whole := packed(t, parcel{Dir: "x"})
+	whole := packedAs(t, parcel{Dir: "x"})
 	dir := t.TempDir()
 	header, _ := json.Marshal(parcel{Dir: dir, Files: []filePart{{"report.html", 3}, {"report.json", 2}}})
 	for length := 1; length < len(header)+1+5; length++ {

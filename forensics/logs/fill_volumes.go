@@ -407,7 +407,8 @@ var attachFailed = pattern.New(`(?i)desc = (?:failed|could not|unable|error) (?:
 // csiBusy reads `an operation with the given Volume ID V already exists` of the part of a driver that serves the node: by convention
 // nodeserver.go. It is called again once the kubelet has waited for two minutes, which is the number; a controller is called again sooner.
 func csiBusy(e *entry, o *occurrence) bool {
-	if e.Source != "nodeserver.go" && e.Source != "node_server.go" && !(e.Bare && e.Source == "" && strings.Index(e.Message, "n operation with ") == 1) {
+	quoted := e.Bare && e.Source == "" && strings.Index(e.Message, "n operation with ") == 1
+	if e.Source != "nodeserver.go" && e.Source != "node_server.go" && !quoted {
 		return false
 	}
 	text := errorOf(e)

@@ -4,7 +4,6 @@ package testschema
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"go/ast"
 	"go/parser"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/internal/golden"
+	"github.com/nodeforensics/nodeforensics/internal/packed"
 )
 
 const (
@@ -59,18 +59,11 @@ func write(t *testing.T, name string, schema []byte) {
 	if _, err := os.Stat(name + ".gz"); err != nil {
 		return
 	}
-	var packed bytes.Buffer
-	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	text, err := packed.Pack(schema)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Write(schema); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name+".gz", packed.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(name+".gz", text, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
