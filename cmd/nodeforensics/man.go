@@ -11,7 +11,7 @@ import (
 
 // manPages are the pages in man, which go generate makes of the commands; see TestManPages.
 //
-//go:embed man.tar.gz
+//go:embed man.json.gz
 var manPages string
 
 func (a *app) manCommand() *cobra.Command {
@@ -45,7 +45,7 @@ func (a *app) writeManPages(dir string) error {
 	}
 	var files []rendering
 	for _, page := range pages {
-		files = append(files, rendering{page.Name, int64(len(page.Text)), writing(page.Text)})
+		files = append(files, rendering{page.Name, int64(len(page.Text)), writing([]byte(page.Text))})
 	}
 	written, err := a.writeFiles(a.interrupts(), parcel{Dir: absolute(dir), Make: true, Replace: true}, files, time.Time{})
 	for _, name := range written {

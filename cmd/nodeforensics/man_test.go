@@ -34,11 +34,11 @@ func TestManPages(t *testing.T) {
 		}
 		var files []packed.File
 		for _, name := range namesIn(t, fresh) {
-			files = append(files, packed.File{Name: name, Text: []byte(readFile(t, filepath.Join(fresh, name)))})
+			files = append(files, packed.File{Name: name, Text: readFile(t, filepath.Join(fresh, name))})
 		}
 		archive, err := packed.PackFiles(files)
 		if err == nil {
-			err = os.WriteFile("man.tar.gz", archive, 0o644)
+			err = os.WriteFile("man.json.gz", archive, 0o644)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestManPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		inside[f.Name] = string(f.Text)
+		inside[f.Name] = f.Text
 	}
 	for name, text := range want {
 		if have[name] != text || inside[name] != text {
@@ -59,7 +59,7 @@ func TestManPages(t *testing.T) {
 		}
 	}
 	if len(have) != len(want) || len(inside) != len(want) {
-		t.Errorf("%d pages, and %d in man.tar.gz, want %d", len(have), len(inside), len(want))
+		t.Errorf("%d pages, and %d in man.json.gz, want %d", len(have), len(inside), len(want))
 	}
 }
 

@@ -2,10 +2,9 @@
 package packed
 
 import (
-	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	"errors"
+	"encoding/json"
 	"io"
 	"strings"
 )
@@ -39,46 +38,23 @@ func Pack(text []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// A File is one of a packed archive.
+// A File is one of several that are packed together.
 type File struct {
-	Name string
-	Text []byte
+	Name string `json:"name"`
+	Text string `json:"text"`
 }
 
-// Files are those of a packed archive, in its order.
-func Files(packed string) ([]File, error) {
-	var files []File
-	r := tar.NewReader(bytes.NewReader(Text(packed)))
-	for {
-		head, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return files, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		text, err := io.ReadAll(r)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, File{head.Name, text})
-	}
+// Files are what [PackFiles] has packed, in its order.
+func Files(packed string) (files []File, err error) {
+	err = json.Unmarshal(Text(packed), &files)
+	return files, err
 }
 
 // PackFiles packs files. The result depends on nothing else.
 func PackFiles(files []File) ([]byte, error) {
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	for _, f := range files {
-		if err := w.WriteHeader(&tar.Header{Name: f.Name, Mode: 0o644, Size: int64(len(f.Text))}); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(f.Text); err != nil {
-			return nil, err
-		}
-	}
-	if err := w.Close(); err != nil {
+	text, err := json.Marshal(files)
+	if err != nil {
 		return nil, err
 	}
-	return Pack(b.Bytes())
+	return Pack(text)
 }
