@@ -33,7 +33,7 @@ enough. Then the disk is full of other data: logs, emptyDir volumes, other users
 are still open. Or the kubelet could not measure: "invalid capacity 0 on image filesystem", or an error of the runtime.
 Or the runtime refuses to remove images: two or more since the kubelet wanted to remove some.
 A single failure while the kubelet starts is normal and is not reported. A failure that ended well before the log ends is
-not reported either.
+not reported either; where nothing but events was pasted, one of the last hour counts.
 
 If the log does not show a failure, the figures may: the image file system is over the high threshold, and the unused
 images are smaller than the space to be freed.`,

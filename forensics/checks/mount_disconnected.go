@@ -30,7 +30,8 @@ the file system below it; then the finding names that file system. The SMB clien
 no connection, and recovers when the server is back.
 
 Where mounts were not read or not probed, messages of the kubelet and the runtime show it: "transport endpoint is not connected", "host is down", twice
-for the same path, or once as the error of an operation of a volume that was quoted alone.`,
+for the same path, or once as the error of an operation of a volume that was quoted alone. A sentence that says it of a mount makes it possible,
+if nothing else is found.`,
 	Severity: forensics.Warning,
 	Needs:    orLogs(fsview.Needs),
 	Run: withLog("disconnected", "has lost its server", "had lost its server", fsview.ReportStatus(mounts.StatusDisconnected,

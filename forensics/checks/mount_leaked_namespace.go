@@ -45,7 +45,7 @@ Left out are FUSE mounts with their server in the same namespace. Also left out 
 in docker: a kubelet of their own in a mount namespace of their own) and everything that runs in them: their mounts are not the
 host's.
 
-In a saved text, "grep -l NAME /proc/*/mountinfo" and "grep NAME /proc/mounts" show the same. It counts if the kubelet, the
+In a saved text, "grep -l NAME /proc/*/mountinfo", or a row of the table of one process, and "grep NAME /proc/mounts" show the same. It counts if the kubelet, the
 runtime or a command finds this mount or its disk busy.`,
 	Severity: forensics.Warning,
 	Needs:    mountuse.Needs,

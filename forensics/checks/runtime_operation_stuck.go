@@ -28,6 +28,7 @@ A request is blocked in three cases:
 - It has waited for a lock or an answer for a minute or more.
 
 Requests that may take long (PullImage, StopContainer, ExecSync, streams) count only in the first two cases.
+The loop of containerd 0.2 that learns of the end of each container counts like a request.
 
 One blocked request is a warning: one pod waits, the runtime serves the others. It is critical if a request about the whole
 runtime (Version, Status, lists) has been blocked for a minute. A restart of the runtime does not help where a file system

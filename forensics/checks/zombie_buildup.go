@@ -29,7 +29,7 @@ blocked. In the second case the zombies are only a symptom.
 A zombie with a thread that is still alive belongs to process-unkillable. Children of a process outside of the examined PID
 namespace are not judged: the namespace shows them all with parent 0.
 
-In a text, eight of one program with the same parent are possible. Of ps(1) and top(1), a count of all zombies and the parent of those that are listed is enough, if it is one parent. A count of a
+In a text, eight of one program with the same parent are possible, and so is one of a container's shim that was started on an earlier day. Of ps(1) and top(1), a count of all zombies and the parent of those that are listed is enough, if it is one parent. A count of a
 thousand or more is reported without a parent.`,
 	Severity: forensics.Warning,
 	Needs:    []forensics.Need{{forensics.SourceProcesses}},

@@ -348,7 +348,7 @@ func (x *systemText) addZombies(e *forensics.Evidence) {
 	}
 	var parents []int
 	for parent, n := range of {
-		if n >= manyZombies || z.total == 0 && parent > 1 && (z.alike(parent) >= alikeZombies || z.old[parent] && cri.IsShim(x.arguments(parent).comm())) {
+		if n >= manyZombies || z.total == 0 && parent > 1 && (n >= alikeZombies && z.alike(parent) >= alikeZombies || z.old[parent] && cri.IsShim(x.arguments(parent).comm())) {
 			parents = append(parents, parent)
 		}
 	}

@@ -153,12 +153,12 @@ func Hanging(line string) (c Command, ok bool) {
 }
 
 // below is a sentence about the command that stands alone above it.
-var below = pattern.New(`^(?i:(?:and|but|then|which|now),? )?(?i:it|this|that|this one|the command|command) `)
+var below = pattern.New(`^(?i:(?:and|but|then|which|now),? )?(?i:it|this|that|(?:the )?command) `)
 
 // HangingBelow is the command in a line of which the next sentence says that it does not return. Fences and empty lines may stand between.
 func HangingBelow(lines []string, i int) (c Command, ok bool) {
 	command := strings.TrimLeft(lines[i], "$# ")
-	if at := mention.FindStringIndex(command); at == nil || at[0] > len("sudo ") || strings.ContainsAny(command, ".,!?") && strings.Contains(command, ". ") {
+	if at := mention.FindStringIndex(command); at == nil || at[0] > len("sudo ") || strings.Contains(command, ". ") {
 		return Command{}, false
 	}
 	for _, line := range lines[i+1:] {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
 )
@@ -39,6 +40,7 @@ var (
 // unprefix takes off what programs put before each line that read the logs of many nodes or containers.
 func unprefix(lines []string) (changed bool) {
 	last, program, clock := lastMinute(lines), programOfDump(lines), ""
+	several := sync.OnceValue(func() bool { return countMatching(lines, cutKlog) > 1 })
 	for i, line := range lines {
 		if rest, ok := strings.CutPrefix(line, program); ok && program != "" {
 			lines[i], changed = rest, true
@@ -74,7 +76,7 @@ func unprefix(lines []string) (changed bool) {
 					m = ""
 				}
 			}
-			if m == "" && cutKlog.MatchString(line) && countMatching(lines, cutKlog) > 1 {
+			if m == "" && cutKlog.MatchString(line) && several() {
 				m = line[:strings.Index(line, "] ")+2]
 			}
 			if m == "" && halfKlog.MatchString(line) {

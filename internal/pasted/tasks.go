@@ -13,7 +13,8 @@ var taskRow = pattern.New(`^(.*?(?:kernel: )?(?:\[ *\d+\.\d{6}\] +)?)\[ *\d+\] +
 // tasksTitle is the title of that table, as far as all kernels agree on it.
 const tasksTitle = "[ pid ]   uid  tgid total_vm      rss nr_ptes swapents oom_score_adj name"
 
-// titleTasks puts the title above the rows of such a table of which somebody has copied only some.
+// titleTasks puts the title before the first row of such a table of which somebody has copied only some rows. It stays one line, as lines keep
+// their numbers.
 func titleTasks(lines []string) bool {
 	const few = 5
 	first, rows := -1, 0
@@ -31,6 +32,7 @@ func titleTasks(lines []string) bool {
 	if rows < few {
 		return false
 	}
-	lines[first] = taskRow.FindStringSubmatch(lines[first])[1] + tasksTitle + "\n" + lines[first]
+	head := taskRow.FindStringSubmatch(lines[first])[1]
+	lines[first] = head + tasksTitle + ": " + lines[first][len(head):]
 	return true
 }

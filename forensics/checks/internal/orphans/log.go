@@ -216,7 +216,7 @@ func (t *LogComplaints) hasFile(uid string) bool {
 // Report reports the other pods that only the log names.
 func (t *LogComplaints) Report(p *forensics.Pass) {
 	t.report(p, func(uid string) bool { return !t.mounted(uid) && !t.hasFile(uid) })
-	if len(t.events) > 0 && !slices.ContainsFunc(t.events, func(e logs.Event) bool { return len(findings.UIDs(e.PodUID)) > 0 }) {
+	if len(t.events) > 0 && !slices.ContainsFunc(t.events, func(e logs.Event) bool { return e.PodUID != "" }) {
 		p.Report(forensics.Finding{
 			Severity: forensics.Warning, Subject: stall.HousekeepingEntity, Since: t.since, Confidence: forensics.Likely,
 			Title:         "Orphaned pod directories cannot be removed: " + orphanReason(t.events[0]),
