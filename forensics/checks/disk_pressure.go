@@ -207,7 +207,7 @@ func reportRefusedPods(p *forensics.Pass) {
 // recordedFinding is of evictions that have no time, where nothing else is known of the disk.
 func recordedFinding(list []logs.Event) forensics.Finding {
 	what := list[len(list)-1].Reason
-	return forensics.Finding{
+	f := forensics.Finding{
 		Severity: forensics.Warning, Subject: incident.Thing(forensics.KindDisk, "node"), Confidence: forensics.Possible, Refs: logview.EventRefs(list...),
 		ConfidenceWhy: "the status of an evicted pod says so; when that was, and whether it lasts, is not shown",
 		Title:         headline.Fit("The kubelet evicts pods: the node is low on " + what),
@@ -218,6 +218,12 @@ func recordedFinding(list []logs.Event) forensics.Finding {
 			incident.Look("shows which file system is full, by bytes and by inodes", "sh", "-c", "df -h; df -i"),
 		},
 	}
+	if list[len(list)-1].Code == "condition" {
+		f.Title = "The kubelet reports disk pressure"
+		f.ConfidenceWhy = "the text repeats the condition of the node; when that was, and whether it lasts, is not shown"
+		f.Detail = "Under disk pressure the kubelet removes unused images and evicts pods. Look first whether the node still has the condition."
+	}
+	return f
 }
 
 // reportThinPool reports the thin pool of a runtime that has too few free blocks. No file system shows that, and no threshold is about it.

@@ -3,6 +3,7 @@ package checks
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
@@ -73,7 +74,7 @@ func reportEndedServers(p *forensics.Pass) {
 	if p.Evidence.Collector.PID != 0 { // then its mounts were seen
 		return
 	}
-	spec := incident.Spec{Lasting: true, Subject: func(e logs.Event) forensics.Entity {
+	spec := incident.Spec{Window: 30 * time.Minute, Subject: func(e logs.Event) forensics.Entity {
 		return incident.Thing(forensics.KindPath, cmp.Or(e.Path, e.Process))
 	}}
 	for _, i := range spec.Find(p, logview.Events(p, "fuse-server-ended")) {
@@ -82,11 +83,13 @@ func reportEndedServers(p *forensics.Pass) {
 		if e.Path != "" {
 			of = " of " + e.Path
 		}
-		f := i.Finding(p, "FUSE server "+e.Process+of+" has ended", "")
+		f := i.Finding(p, "FUSE server "+e.Process+of+" has ended", "FUSE server "+e.Process+of+" ended")
 		f.Effect = "access to the volume fails"
 		f.Detail = findings.Sentences(f.Detail, "Without its server, a mount answers each call with ENOTCONN. It must be unmounted, and mounted again.")
 		f.Because = killedServers(p, i)
-		f.Remedies = []forensics.Remedy{incident.Look("shows whether the kernel killed it for its memory, or who else did", "dmesg", "-T")}
+		if i.Grave() {
+			f.Remedies = []forensics.Remedy{incident.Look("shows whether the kernel killed it for its memory, or who else did", "dmesg", "-T")}
+		}
 		p.Report(f)
 	}
 }

@@ -42,13 +42,15 @@ images are smaller than the space to be freed.`,
 	Run: func(p *forensics.Pass) {
 		logview.SawKubelet(p)
 		var list []logs.Event
+		silence := logview.Runtime(p)
+		back := (silence == nil || !silence.Current) && logview.OnlyEvents(p) // the runtime
 		window := 2 * imageGCPeriod
 		if logview.OnlyEvents(p) && logview.Written(p) {
 			window = time.Hour // for which the API server keeps events: of older ones than the others, people show what failed
 		}
 		for _, e := range logview.Events(p, logs.KindImageGCFailed, logs.KindContainerGCFailed, "image-fs-capacity-zero") {
 			last := logview.Last([]logs.Event{e})
-			if silence := logview.Runtime(p); e.Cause() == logs.CauseRuntimeDown && (silence == nil || !silence.Current) && logview.OnlyEvents(p) { // it is back
+			if e.Cause() == logs.CauseRuntimeDown && back {
 				continue
 			}
 			if e.Cause() == logs.CauseNothingToFree && relieved(p, last) || e.Kind == "image-fs-capacity-zero" && e.Count == 1 && last == nil { // quoted, of a start

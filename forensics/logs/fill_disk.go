@@ -40,12 +40,6 @@ func imageKept(e *entry, o *occurrence) bool {
 	return o.Image != "" && (o.Code == "Unknown" || o.Code == "Internal") && !strings.Contains(text, "connect")
 }
 
-// vanished passes over what du(1) says of a directory that is there. Its output has a line end, behind which the error stands.
-func vanished(e *entry, o *occurrence) bool {
-	o.Reason, o.Code = "", ""
-	return strings.Contains(e.Message, "o such file or directory") || !strings.Contains(e.Message, "stderr: ")
-}
-
 // sandboxImage reads `ImageDelete event &ImageDelete{Name:registry.k8s.io/pause:3.5,XXX_unrecognized:[],}` of the image that every sandbox needs.
 func sandboxImage(e *entry, o *occurrence) bool {
 	_, name, _ := strings.Cut(e.Message, "ame:")

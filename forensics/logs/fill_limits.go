@@ -92,6 +92,9 @@ func failedPath(e *entry, o *occurrence) bool {
 	return pathOfGo(e, o)
 }
 
+// ofNanny takes what the program around dnsmasq repeats of it: in a kubelet's log, a probe can print the same words.
+func ofNanny(e *entry, o *occurrence) bool { return e.Source == "nanny.go" && wholeMessage(e, o) }
+
 // openFiles passes over what applications print, which have limits of their own.
 func openFiles(e *entry, o *occurrence) bool {
 	return (e.Origin != "" || e.Source == "kubelet.go") && trouble(e, o)

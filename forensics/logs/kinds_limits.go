@@ -96,8 +96,8 @@ var limitMessages = []message{
 			{start: "tail: inotify resources exhausted", fill: trouble},
 			{start: "System.IO.IOException: The configured user limit", has: "inotify instances has been reached", fill: trouble},
 			{has: "inotify_init", err: "too many open files", fill: trouble},
-			{has: "failed to create inotify: No file descriptors available", fill: wholeMessage}, // dnsmasq
-			{has: "watcher", err: "too many open files", fill: trouble},                          // fsnotify.NewWatcher
+			{has: "failed to create inotify: No file descriptors available", fill: ofNanny}, // dnsmasq
+			{has: "watcher", err: "too many open files", fill: trouble},                     // fsnotify.NewWatcher
 			{app: true, has: "watcher", err: "too many open files", fill: trouble},
 			{has: "inotify_add_watch", err: "no space left on device", fill: trouble},
 			{has: "inotify watcher", err: "no space left on device", fill: trouble},

@@ -91,9 +91,9 @@ var noiseMessages = []message{
 			{start: "DeleteContainer returned error"},
 			{start: "Container \"", has: "not found in pod's containers"},
 			{start: "Path \"/var/lib/kubelet/pods/", has: "does not exist"},
-			{start: "failed to collect filesystem stats - rootDiskErr: du command failed on ", fill: vanished}, // cAdvisor, up to 1.13
+			{start: "failed to collect filesystem stats - rootDiskErr: du command failed on ", has: "o such file or directory", fill: noCause}, // cAdvisor, up to 1.13
 			{start: "Stat fs failed. Error: no such file or directory"},
-			{start: "Failed to update stats for container", err: "unable to determine device info for dir"},
+			{start: "Failed to update stats for container", has: "unable to determine device info for dir", err: "no such file or directory"},
 			{start: "collecting metrics for ", err: "cgroup deleted", runtime: true},
 			{start: "stream copy error: reading from a closed fifo", runtime: true},
 		},
@@ -142,7 +142,10 @@ var noiseMessages = []message{
 	{
 		kind: noiseUnknownCgroup, severity: SeverityNoise, words: `"Failed to create existing container"`,
 		harmless: "cAdvisor found the cgroup of a container that the runtime does not know any more. Only the statistics of this container are missing",
-		rules:    []rule{{start: "Failed to create existing container: ", fill: noCause}},
+		rules: []rule{
+			{start: "Failed to create existing container: ", has: "Status 404 returned error", fill: noCause},
+			{start: "Failed to create existing container: ", has: "failed to identify the read-write layer ID", fill: noCause},
+		},
 	},
 	{
 		kind: noiseTestSlice, severity: SeverityNoise, words: `"systemd_test_default.slice"`,

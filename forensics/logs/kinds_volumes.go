@@ -217,7 +217,6 @@ var volumeMessages = []message{
 			{start: "Error retreiving CSI driver name", fill: registration},
 			{start: "Registration process failed with error", fill: registration},
 			{start: "Still connecting to unix://", has: "csi", fill: registration},
-			{event: "Unhealthy", has: "plugin registration hasn't succeeded yet", fill: registration},
 		},
 	},
 	{

@@ -40,7 +40,7 @@ var (
 // unprefix takes off what programs put before each line that read the logs of many nodes or containers.
 func unprefix(lines []string) (changed bool) {
 	last, program, clock := lastMinute(lines), programOfDump(lines), ""
-	several := sync.OnceValue(func() bool { return countMatching(lines, cutKlog) > 1 })
+	several := sync.OnceValue(func() bool { return countOf(lines, cutKlog) > 1 })
 	for i, line := range lines {
 		if rest, ok := strings.CutPrefix(line, program); ok && program != "" {
 			lines[i], changed = rest, true
@@ -64,10 +64,10 @@ func unprefix(lines []string) (changed bool) {
 		if m != "" && !begins(line[len(m):]) {
 			m = ""
 		}
-		if name := fileName.FindString(line); name != "" && (klogHead.MatchString(line[len(name):]) || journalHead.MatchString(line[len(name):]) || isoHead.MatchString(line[len(name):])) {
+		if name := fileName.FindString(line); name != "" && dated(line[len(name):]) {
 			m = name
 		}
-		if number := lineNumber.FindString(line); number != "" && (klogHead.MatchString(line[len(number):]) || journalHead.MatchString(line[len(number):]) || isoHead.MatchString(line[len(number):])) {
+		if number := lineNumber.FindString(line); number != "" && dated(line[len(number):]) {
 			m = number
 		}
 		if m == "" && !begins(line) {
@@ -95,14 +95,9 @@ func unprefix(lines []string) (changed bool) {
 	return changed
 }
 
-// countMatching is how many lines match.
-func countMatching(lines []string, p *pattern.Pattern) (n int) {
-	for _, line := range lines {
-		if p.MatchString(line) {
-			n++
-		}
-	}
-	return n
+// dated says whether a line begins with a time, as klog, the journal or syslog write it, or in ISO 8601.
+func dated(s string) bool {
+	return klogHead.MatchString(s) || journalHead.MatchString(s) || isoHead.MatchString(s)
 }
 
 // programOfDump is what the journal's short form puts before each line of a dump, if its times were cut off; "" if there is none.
