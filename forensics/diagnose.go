@@ -61,7 +61,12 @@ func (g *graph) depth(d Diagnosis) int {
 		case !strings.HasPrefix(id, "kernel-"):
 			return 0
 		}
-	case KindSubsystem, KindKubelet, KindRuntime, KindController, KindGoroutine, kindNode, kindCertificate:
+	case KindSubsystem:
+		if g.findings[d.Findings[0]].ID == "kubelet-state-invalid" { // by its own words, nothing else is why the kubelet does not start
+			return 2
+		}
+		return 1
+	case KindKubelet, KindRuntime, KindController, KindGoroutine, kindNode, kindCertificate:
 		return 1
 	}
 	return 2

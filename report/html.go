@@ -2,7 +2,7 @@ package report
 
 import (
 	"bufio"
-	"embed"
+	_ "embed" // of the templates
 	"fmt"
 	"html/template"
 	"io"
@@ -11,10 +11,11 @@ import (
 	"github.com/nodeforensics/nodeforensics/report/internal/frame"
 )
 
-// assets are the templates that a page is made of.
+// assets are the templates in assets, of which a page is made.
 //
-//go:embed assets
-var assets embed.FS
+//go:generate go test -run TestPacked . -update
+//go:embed assets.json.gz
+var assets string
 
 // HTML writes the report as one page without external references. The page works without scripts; its script adds filters,
 // sorting and copying. Long evidence is folded, or cut at limits that the page states. The JSON has all of it.
@@ -45,6 +46,6 @@ type parsedPage struct {
 
 // pageFrame makes it once: parsing and escaping the templates takes longer than writing a small page.
 var pageFrame = sync.OnceValues(func() (parsedPage, error) {
-	pages, f, err := frame.Parse(template.FuncMap{"prose": prose, "count": count}, assets, "assets/*.html", "")
+	pages, f, err := frame.Parse(template.FuncMap{"prose": prose, "count": count}, assets)
 	return parsedPage{f, pages}, err
 })

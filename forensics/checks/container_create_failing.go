@@ -56,7 +56,9 @@ missing file of the image looks the same: the error tells.`,
 				alone = alone && !i.Grave()
 				name := thingTitle(p, i)
 				f := i.Finding(p, name+": "+k.now, name+": "+k.then)
-				if k.kind == "pod-restart-blocked" || k.kind == "container-name-reserved" {
+				if i.Subject.ID == unnamed && strings.HasPrefix(k.now, "container ") {
+					f = i.Finding(p, "A "+k.now, "A "+k.then)
+				} else if k.kind == "pod-restart-blocked" || k.kind == "container-name-reserved" {
 					f = i.Finding(p, name+" "+k.now, name+" "+k.then)
 				}
 				if k.kind == "container-name-reserved" {
@@ -169,13 +171,19 @@ func podOrContainer(p *forensics.Pass, e logs.Event) forensics.Entity {
 	if pod := incident.PodOf(p, e); pod.Kind != "" {
 		return pod
 	}
-	return incident.Thing(forensics.KindContainer, cmp.Or(e.Container, "unnamed"))
+	return incident.Thing(forensics.KindContainer, cmp.Or(e.Container, unnamed))
 }
+
+// unnamed is a container of which a message does not say which.
+const unnamed = "unnamed"
 
 // thingTitle names a pod or container in a headline.
 func thingTitle(p *forensics.Pass, i incident.Incident) string {
 	if i.Subject.Kind == forensics.KindPod {
 		return findings.PodTitle(p, i.Subject.ID)
+	}
+	if i.Subject.ID == unnamed {
+		return "A container"
 	}
 	return "Container " + i.Subject.ID[:min(12, len(i.Subject.ID))]
 }

@@ -78,6 +78,9 @@ system that is busy is enough. Pods that are stuck in Terminating are left to po
 				look := incident.Look("shows which process is blocked in the kernel (state D), and where: no signal ends it", "ps", "-eo", "pid,state,wchan:32,args")
 				look.Risk = "none: read-only. ps reads command lines and can itself hang on a blocked process"
 				f.Remedies = []forensics.Remedy{incident.Look("shows the state of the containers", client, "ps", "-a"), look}
+				if strings.HasPrefix(i.Reason(), "AppArmor profile ") {
+					f.Remedies[1] = incident.Look("shows the profiles and what they are for; that of the container must allow signals of the runtime", "aa-status")
+				}
 			}
 			kind := i.Events[0].Kind
 			p.ReportAlike(kind, func(n int) string {

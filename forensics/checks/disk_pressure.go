@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/diskview"
+	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/incident"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/logview"
 	"github.com/nodeforensics/nodeforensics/forensics/eviction"
@@ -242,6 +243,29 @@ func reportThinPool(p *forensics.Pass) {
 	}
 }
 
+// returningPressure is a condition of the node that ends and comes again, by the events of the node. When a kubelet starts, it says several times
+// within seconds that there is none.
+func returningPressure(p *forensics.Pass) (f forensics.Finding, again bool) {
+	s := logview.PressureInLog(p)
+	if s == nil || !s.Disk() || !slices.ContainsFunc(logview.Events(p, logs.KindEvictionReclaiming), func(e logs.Event) bool { return e.Code == "condition" }) {
+		return f, false
+	}
+	for _, e := range logview.Events(p, "eviction-relieved") {
+		span := logview.Between(e.First, e.Last)
+		if e.Code != "condition" || e.Count < logview.FewFailures || span < 30*60 || span > float64(e.Count-1)*3600 {
+			continue
+		}
+		return s.Join(p, forensics.Finding{
+			Severity: forensics.Warning, Subject: incident.Thing(forensics.KindDisk, "node"), Confidence: forensics.Likely, Since: e.First,
+			ConfidenceWhy: "the kubelet says so; the disks were not measured",
+			Title:         headline.Fit("Disk pressure comes again and again: it ended " + findings.Times(e.Count) + ", last at " + logview.Moment(e.Last)),
+			Effect:        "pods are evicted",
+			Remedies:      evictionRemedies(),
+		}), true
+	}
+	return f, false
+}
+
 func reportFullByLog(p *forensics.Pass) {
 	reported := false
 	for _, i := range fullByLog(p) {
@@ -259,6 +283,10 @@ func reportFullByLog(p *forensics.Pass) {
 	}
 	if logview.PressureInLog(p) == nil && !reported && len(lowOnDisk(p)) == 0 {
 		reportRefusedPods(p)
+	}
+	if f, again := returningPressure(p); again && !reported {
+		p.Report(f)
+		return
 	}
 	if !ok || reported || !logview.PressureInLog(p).Disk() || evictionFails(p) {
 		return

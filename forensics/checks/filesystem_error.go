@@ -45,9 +45,25 @@ pod mounts read-only: it counts from three messages on, if the last is current.`
 			}
 			p.Report(f)
 		}
-		for _, i := range spec.Find(p, logview.Events(p, "read-only")) {
+		elsewhere, ofNode := spec, spec
+		elsewhere.Subject = func(e logs.Event) forensics.Entity {
+			if nodesOwn(e.Path) {
+				return forensics.Entity{}
+			}
+			return spec.Subject(e)
+		}
+		ofNode.Few, ofNode.Subject = 1, func(e logs.Event) forensics.Entity {
+			if !nodesOwn(e.Path) {
+				return forensics.Entity{}
+			}
+			return spec.Subject(e)
+		}
+		readOnly := logview.Events(p, "read-only")
+		for _, i := range slices.Concat(ofNode.Find(p, readOnly), elsewhere.Find(p, readOnly)) {
 			f := i.Finding(p, i.Subject.ID+" has been read-only", i.Subject.ID+" was read-only")
-			f.Confidence, f.ConfidenceWhy = forensics.Possible, "the log says so; a volume that a pod mounts read-only looks the same"
+			if !nodesOwn(i.Subject.ID) {
+				f.Confidence, f.ConfidenceWhy = forensics.Possible, "the log says so; a volume that a pod mounts read-only looks the same"
+			}
 			if len(broken) == 1 && broken[0].Current {
 				f.Because = []forensics.Entity{broken[0].Subject}
 			}
@@ -57,6 +73,11 @@ pod mounts read-only: it counts from three messages on, if the last is current.`
 			p.ReportAlike("read-only", func(n int) string { return findings.Plural(n, "path") + " on read-only file systems" }, f)
 		}
 	},
+}
+
+// nodesOwn says whether a path is one that the kubelet or the runtime writes for itself: no pod mounts that read-only.
+func nodesOwn(path string) bool {
+	return slices.ContainsFunc([]string{"/tmp/runc-process", "/run/containerd/", "/var/lib/containerd/", "/var/lib/docker/", "/var/lib/containers/", "/var/log/pods/"}, func(dir string) bool { return strings.HasPrefix(path, dir) }) && !strings.Contains(path, "/rootfs/") && !strings.Contains(path, "/merged/")
 }
 
 // failingFileSystems are those of no known mount about which the kernel reports errors.

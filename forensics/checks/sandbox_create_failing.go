@@ -75,10 +75,14 @@ func (k sandboxTrouble) report(p *forensics.Pass) {
 	if k.kind == "cni-add-failed" && len(failed) > 0 && len(logview.Events(p, logs.KindSandboxCreateFailed)) == 0 {
 		failed = slices.Concat(failed, sorting.Delete(logview.Events(p, "sandbox-create-echo"), func(e logs.Event) bool { return e.Cause() != "network" }))
 	}
+	if k.kind == "cni-add-failed" {
+		failed = slices.Concat(failed, refusedAgain(p, failed))
+	}
 	for _, i := range spec.Find(p, failed) {
 		if !k.network { // a try that is refused as the one before still runs is only said so
 			i.Last = logview.Latest(i.Last, logview.Last(logview.Events(p, "sandbox-create-echo")))
 			i.Last = logview.Latest(i.Last, logview.Last(reservedSandboxes(p)))
+			i.Last = logview.Latest(i.Last, logview.Last(logview.Events(p, "sandbox-begun")))
 		}
 		if slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Code != "DeadlineExceeded" }) {
 			i.Expect(p, logview.FewFailures)
@@ -107,6 +111,13 @@ func (k sandboxTrouble) report(p *forensics.Pass) {
 		}
 		p.Report(f)
 	}
+}
+
+// refusedAgain are the sandboxes that the network plugin cannot take away of pods that it could not set up: it works no better since.
+func refusedAgain(p *forensics.Pass, failed []logs.Event) []logs.Event {
+	return sorting.Delete(logview.Events(p, logs.KindCNIDeleteFailed), func(e logs.Event) bool {
+		return !slices.ContainsFunc(failed, func(f logs.Event) bool { return f.PodName != "" && f.PodName == e.PodName })
+	})
 }
 
 // reservedSandboxes are the tries to create a sandbox whose name an earlier one has reserved that still runs.

@@ -89,7 +89,7 @@ func TestStackOfMountsCostsNothingElse(t *testing.T) {
 	}
 	stackMounts(t)
 
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // beside all other tests 4 s were too few
 	defer cancel()
 	e, err := collect.Holders(ctx, collect.Options{}, leaked)
 	if err != nil || ctx.Err() != nil {

@@ -170,7 +170,7 @@ func (e Event) Cause() Cause {
 			return causeNoConnection
 		}
 	case KindContainerStopFailed, KindSandboxStopFailed: // a sandbox also waits for its network
-		if e.Code == "DeadlineExceeded" && e.Kind == KindContainerStopFailed || says("to be killed: wait container", "did not receive an exit event", "of kill - trying", "operation timeout") {
+		if e.Code == "DeadlineExceeded" && e.Kind == KindContainerStopFailed || says("to be killed: wait container", "did not receive an exit event", "of kill - trying", "operation timeout", denies) {
 			return causeNotKilled
 		}
 	case KindSandboxCreateFailed, kindSandboxEcho:

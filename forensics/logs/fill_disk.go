@@ -144,6 +144,12 @@ func noStats(e *entry, o *occurrence) bool {
 	return noCode(e, o)
 }
 
+// statsMissing is the same text without what is before it.
+func statsMissing(e *entry, o *occurrence) bool {
+	o.Reason = e.Message
+	return noStats(e, o)
+}
+
 func noCode(_ *entry, o *occurrence) bool {
 	o.Code = ""
 	return true

@@ -330,6 +330,23 @@ func runtimeDown(e *entry, o *occurrence) bool {
 	return kubeletOrigin(e.Origin) || !strings.Contains(text, "daemon at tcp://") // of a build's own
 }
 
+// sandboxBegun leaves out how it ended.
+func sandboxBegun(e *entry, o *occurrence) bool {
+	o.Reason, o.Code = "", ""
+	return !strings.Contains(e.Message, " returns sandbox id ") && !strings.Contains(e.Message, " failed")
+}
+
+// denies is what AppArmor does to a program that kills.
+const denies = " denies SIGKILL by "
+
+// signalDenied reads what AppArmor says of a SIGKILL that runc or crun sends to a container: `apparmor="DENIED" operation="signal" …
+// comm="runc" requested_mask="receive" … signal=kill peer="runc"`. The profile is that of the container.
+func signalDenied(e *entry, o *occurrence) bool {
+	comm := word(e.Message, `comm="`, `"`)
+	o.Reason, o.Code = "AppArmor profile "+cut(word(e.Message, `profile="`, `"`), maxName)+denies+cut(comm, maxName), ""
+	return strings.Contains(e.Message, `denied_mask="receive"`) && (comm == "runc" || comm == "crun" || comm == "systemd" || strings.HasPrefix(comm, "containerd-shim"))
+}
+
 // dockerRemove reads `msg="error removing container" container=ID error="unable to remove filesystem for ID: …"`.
 func dockerRemove(e *entry, o *occurrence) bool {
 	o.Container, o.Reason, o.Code = cut(e.Get("container"), maxName), cut(errorOf(e), maxReason), osCode(errorOf(e))

@@ -88,6 +88,7 @@ var diskMessages = []message{
 			{start: "Image garbage collection failed", fill: imageGCFailed},
 			{event: "ImageGCFailed", fill: eventOfImageGC},
 			{event: "FreeDiskSpaceFailed"},
+			{start: "missing image stats: &ImageFsInfoResponse{", fill: statsMissing},
 			{start: "eviction manager: unexpected error when attempting to reduce ", has: "with errors in image deletion", fill: imageGCFailed},
 			{start: "failed to garbage collect required amount of images", fill: imageGCFailed},
 			{start: "Failed to garbage collect required amount of images", fill: imageGCFailed},

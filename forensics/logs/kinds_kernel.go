@@ -124,6 +124,7 @@ var kernelMessages = []message{
 			{has: "rejecting I/O to offline device", fill: device},
 			{has: "device offline error, dev ", fill: device}, // since Linux 5.17
 			{has: "rejecting I/O to dead device", fill: device},
+			{has: "Add. Sense: Logical unit not supported", fill: device}, // the storage has it no more
 			{has: "remaining active paths: 0", fill: device},
 			{has: "Device offlined", fill: device},
 			{has: "session recovery timed out", fill: device},

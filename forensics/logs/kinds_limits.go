@@ -35,6 +35,7 @@ var limitMessages = []message{
 			{start: "Unable to connect to the server: ", has: "certificate has expired or is not yet valid", fill: trouble}, // kubectl
 			{start: "Unable to authenticate the request due to an error", has: "certificate has expired or is not yet valid", fill: trouble},
 			{start: "Unable to authenticate the request", err: "certificate has expired or is not yet valid", fill: trouble}, // since 1.21
+			{event: "ComponentRefused", fill: wholeMessage},                                                                  // a row that internal/kubectl has read
 			{has: "certificate has expired or is not yet valid", fill: certTrouble},
 			{has: "bootstrap client certificate", err: "expired", fill: trouble},
 			{start: "The currently active client certificate has expired", fill: trouble},
@@ -152,6 +153,7 @@ var limitMessages = []message{
 		kind: kindKeyringLimit, lane: LaneRuntime, words: "quota of the kernel's keys is reached", deep: true,
 		rules: []rule{
 			{has: "join session keyring", err: "disk quota exceeded", fill: trouble},
+			{has: "crun: create keyring `", err: "Disk quota exceeded", prose: true, fill: trouble},
 		},
 	},
 	{

@@ -34,6 +34,8 @@ const (
 	// kindShimSilent: containerd's `collecting metrics for C` or `converting task to protobuf` with error="context deadline exceeded": the shim
 	// of the container has not answered. Container.
 	kindShimSilent Kind = "shim-silent"
+	// kindSandboxBegun: containerd's `RunPodSandbox for &PodSandboxMetadata{…}`, before it is known how that ends.
+	kindSandboxBegun Kind = "sandbox-begun"
 	// kindSandboxEcho: `"Failed to create sandbox for pod"`, `"CreatePodSandbox for pod failed"`, which follow the former. Reason.
 	kindSandboxEcho Kind = "sandbox-create-echo"
 	// KindCNIDeleteFailed: `plugin type="x" failed (delete)`, `failed to destroy network for sandbox`. Reason.
@@ -134,6 +136,7 @@ var runtimeMessages = []message{
 			{start: "an error occurs during waiting for container ", has: "to be killed", fill: notKilled},
 			{start: "Stopping container ", has: " timed out: ", find: "Stopping container ", fill: crioStop},
 			{start: "Container ", has: " of kill - trying direct SIGKILL", fill: dockerStop},
+			{has: "apparmor=\"DENIED\" operation=\"signal\"", err: "signal=kill", kernel: true, fill: signalDenied},
 			{start: "Handler for ", has: " returned error: ", fill: dockerHandler},
 			{start: "Error response from daemon: ", has: "did not receive an exit event", fill: dockerCLI},
 			{start: "Error response from daemon: ", has: "s zombie and can not be killed", fill: dockerCLI},
@@ -163,12 +166,17 @@ var runtimeMessages = []message{
 			{start: "grpc: addrConn.createTransport failed to connect to {", has: "containerd.sock ", fill: dialFailed},
 			{start: "grpc: addrConn.createTransport failed to connect to {", has: "crio.sock ", fill: dialFailed},
 			{start: "Container runtime not ready", fill: runtimeDown},
+			{start: "Failed to create existing container: ", err: "containerd.sock: connect: connection refused", fill: runtimeDown}, // cAdvisor
+			{start: "Failed to create existing container: ", err: "crio.sock: connect: connection refused", fill: runtimeDown},
 			{start: "failed to clean up after shim disconnected", err: "containerd.sock.ttrpc: connect: connection refused", fill: runtimeDown}, // by a containerd that has ended
 			{event: "RuntimeStopped", fill: wholeMessage},                                                                                       // a row that internal/kubectl has read of systemctl status
 			{start: "Failed to run CRI service", err: "failed to recover state", runtime: true, fill: runtimeDown},                              // containerd, which ends then
-			{start: "containerd: exit status ", fill: runtimeDown},                                                                              // k3s up to 1.17
-			{start: "containerd exited: exit status ", fill: runtimeDown},                                                                       // k3s and RKE2 run it, and end with it
-			{start: "Failed to start ", has: "containerd container runtime", fill: wholeMessage},                                                // systemd
+			{start: "panic: assertion failed: Page expected to be: ", runtime: true, fill: runtimeDown},                                         // bbolt, of containerd's metadata
+			{start: "panic: invalid page type: ", runtime: true, fill: runtimeDown},
+			{start: "panic: freepages: failed to get all reachable pages", runtime: true, fill: runtimeDown},
+			{start: "containerd: exit status ", fill: runtimeDown},                               // k3s up to 1.17
+			{start: "containerd exited: exit status ", fill: runtimeDown},                        // k3s and RKE2 run it, and end with it
+			{start: "Failed to start ", has: "containerd container runtime", fill: wholeMessage}, // systemd
 			{start: "Failed to start ", has: "Docker Application Container Engine", fill: wholeMessage},
 			{has: ".service: main process exited, code=", fill: runtimeCrashed},
 			{has: ".service: Main process exited, code=", fill: runtimeCrashed},
@@ -186,6 +194,10 @@ var runtimeMessages = []message{
 			{start: "Started Container Runtime Interface for OCI (CRI-O)", fill: noCause},
 			{start: "Started Docker Application Container Engine", fill: noCause},
 		},
+	},
+	{
+		kind: kindSandboxBegun, severity: SeverityRoutine,
+		rules: []rule{{start: "RunPodSandbox for &Pod", fill: sandboxBegun}, {start: "RunPodsandbox for &Pod", fill: sandboxBegun}}, // up to containerd 1.3
 	},
 	{
 		kind: kindRuntimeAnswered, severity: SeverityRoutine,

@@ -21,6 +21,9 @@ var (
 	silentRow = pattern.New(`^\s*(?:OutOfDisk|DiskPressure|MemoryPressure|PIDPressure)\s+Unknown\s+` + date + `\s+(` + date + `)\s+NodeStatusUnknown\s+(Kubelet stopped posting node status.*)$`)
 	// silentUntimed is the condition of a node without times, as somebody has typed it.
 	silentUntimed = pattern.New(`^\s*Ready\s+Unknown\s+NodeStatusUnknown\s+(Kubelet stopped posting node status.*)$`)
+	// silentBare is the condition of a node of which somebody has copied the first two columns, and bareRow another one of it.
+	silentBare = pattern.New(`^\s*Ready\s+\**Unknown\**\s*$`)
+	bareRow    = pattern.New(`^\s*(?:OutOfDisk|DiskPressure|MemoryPressure|PIDPressure|NetworkUnavailable)\s+\**(?:True|False|Unknown)\**\s*$`)
 	// tainted is what the control plane has put on a node that is not ready, in a description. tested is what tests of a cluster say of one.
 	tainted  = pattern.New(`^Taints:\s+(node\.kubernetes\.io/(?:unreachable|not-ready):NoExecute)$`)
 	tested   = pattern.New(`Condition Ready of node (\S+) is (?:false|unknown|Unknown) instead of true\. Reason: \w+, message: (.*)$`)
@@ -63,6 +66,8 @@ func (p *page) silent(line string) (Event, bool) {
 	var since *time.Time
 	if m := silentUntimed.FindStringSubmatch(line); m != nil {
 		message = m[1]
+	} else if silentBare.MatchString(line) && slices.ContainsFunc(p.lines, bareRow.MatchString) {
+		message = "Ready is Unknown"
 	} else if m := tested.FindStringSubmatch(line); m != nil {
 		name, message = m[1], m[2]
 	} else if m := tainted.FindStringSubmatch(strings.TrimRight(line, " \t\r")); m != nil {

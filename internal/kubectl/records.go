@@ -24,7 +24,7 @@ var (
 	// evictedRow is a row of a table of pods that has the message, too.
 	evictedRow = pattern.New(`^[^"]*\sEvicted(?:\s{2,}|\t)[^"]*?(The node (?:was low on resource|had condition): [^"]*)$`)
 	// evicted is the reason beside it.
-	evicted = pattern.New(`^\s*[Rr]eason:\s+Evicted\s*$`)
+	evicted = pattern.New(`^\s*[Rr]eason:\s+(?:Evicted|TerminationByKubelet)\s*$`)
 	// noNodeFor is the message of the condition PodScheduled, in YAML or alone.
 	noNodeFor = pattern.New(`^\s*(?:- )?(?:"?[a-z_]{3,12}"?:\s+)?['"]?(\d+/\d+ nodes are available: .*)$`)
 	// withoutPressure is a condition of a node that is well.
@@ -151,7 +151,8 @@ func (p *page) unschedulable(i int) int {
 var (
 	// waits begins why a container waits, in the status of a pod; notCreated is the reason below.
 	waits      = pattern.New(`^(\s+)message: ['"]?((?:failed to|failed|error while creating mount source path) .*)$`)
-	notCreated = pattern.New(`^\s+reason: (?:CreateContainerError|RunContainerError|ContainerCannotRun)\s*$`)
+	notCreated = pattern.New(`^\s+reason: (?:CreateContainerError|RunContainerError|ContainerCannotRun|StartError)\s*$`)
+	neverRan   = pattern.New(`^\s+exitCode: 128\s*$`)
 )
 
 // endedState is the reason of a state in a description of a pod; itsMessage follows it.
@@ -186,7 +187,8 @@ func (p *page) waiting(i int) int {
 	for ; i+n < len(p.lines) && n < 2*nearReason && len(message) < maxRow && strings.HasPrefix(p.lines[i+n], m[1]+" "); n++ {
 		message += " " + strings.TrimSpace(p.lines[i+n])
 	}
-	if i+n >= len(p.lines) || !notCreated.MatchString(p.lines[i+n]) {
+	cut := (i+n >= len(p.lines) || i+n == len(p.lines)-1 && p.lines[i+n] == "") && slices.ContainsFunc(p.lines[max(i-3, 0):i], neverRan.MatchString) // the reason comes below
+	if !cut && (i+n >= len(p.lines) || !notCreated.MatchString(p.lines[i+n])) {
 		return 0
 	}
 	e := Event{Type: "Warning", Reason: "Failed", Message: "Error: " + strings.ReplaceAll(strings.TrimRight(message, `'"`), "''", "'"), Kind: "Pod", Component: "kubelet", Count: 1}

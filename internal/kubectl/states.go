@@ -26,6 +26,8 @@ var (
 	cutOffSaid = pattern.New("`(?:sudo )?timeout (?:-\\S+ (?:[A-Z]+ )?)*([1-9]\\d+)s? (?:sudo )?((?:crictl|docker|ctr|nerdctl)\\b(?: -\\S+ \\S+?)*? (?:ps|pods|info|version|images|tasks? ls|c(?:ontainers?)? ls)\\b[^;&|`]*?)\\s*(?:;\\s*echo\\b[^`]*\\$\\?[^`]*)?`,? (?:(?:\\w+ ){0,2}(?:prints?|says?|returns?|returned|gives?|exits?|exited|ends?|printed|gave)(?: (?:with|rc|code|status))*|-+>|=>|=|:) (?:124|137)\\b")
 	// thinPool is a pool without space, as "docker info" or lvs(8) shows it: LV VG Attr LSize [Pool Origin] Data% Meta%.
 	thinPool = pattern.New(`^\s*\**(?:Data|Metadata) Space Available: 0 ?B\**\s*$|^\s*\S+\s+\S+\s+twi[\w-]{7}\s+\S+\s+(?:\S+\s+){0,2}?\**(?:100\.00|99\.[5-9]\d)\**(?:\s|$)`)
+	// componentDown is a row of "kubectl get componentstatuses" whose certificate is refused: NAME STATUS MESSAGE ERROR.
+	componentDown = pattern.New(`^\s*[a-z][\w-]*\s+Unhealthy\s+(Get \S+ x509: certificate has expired or is not yet valid\b.*?)\s*$`)
 	// mountLister is a command that lists or counts mounts of NFS, or those whose line has a word.
 	mountLister = pattern.New("[#$>] (?:sudo )?(?:" +
 		`(?:grep|egrep)(?: -[ciEw]+)* ['"]?([\w./:-]+)['"]? /(?:proc/(?:self/)?mount(?:s|info)|etc/mtab)` +
@@ -51,6 +53,8 @@ const (
 	runtimeSilent = "RuntimeSilent"
 	// runtimeStopped is a runtime that systemd shows as ended.
 	runtimeStopped = "RuntimeStopped"
+	// componentRefused is a component of the control plane whose certificate is refused.
+	componentRefused = "ComponentRefused"
 	// noMount is an empty list of mounts; the message is what was looked for.
 	noMount = "NoMount"
 )
@@ -80,6 +84,8 @@ func (p *page) state(i int) int {
 			return 0
 		}
 		e.Reason, e.Message = kubeletRestarts, unit+".service: restart counter is at "+m[1]
+	} else if m := componentDown.FindStringSubmatch(line); m != nil {
+		e.Type, e.Reason, e.Message, e.Component = "Warning", componentRefused, m[1], "kubectl"
 	} else if thinPool.MatchString(line) {
 		e.Reason, e.Message, e.Component = thinPoolFull, strings.ReplaceAll(strings.TrimSpace(line), "**", ""), "lvs"
 	} else if m := p.killed(i); m != nil {

@@ -50,6 +50,16 @@ func Files(packed string) (files []File, err error) {
 	return files, err
 }
 
+// Named are the same by their names.
+func Named(packed string) (map[string]string, error) {
+	files, err := Files(packed)
+	named := map[string]string{}
+	for _, f := range files {
+		named[f.Name] = f.Text
+	}
+	return named, err
+}
+
 // PackFiles packs files. The result depends on nothing else.
 func PackFiles(files []File) ([]byte, error) {
 	text, err := json.Marshal(files)

@@ -117,7 +117,7 @@ var (
 	// logged is a message at the end of a sentence that says who writes it, and seen one at the beginning of a sentence that says where it is seen.
 	logged = pattern.New("^(?:[-*+•][ \t]+)?[^`]{0,400}\\b(?:logs?|prints?|reports?|says?|shows?|complains?|repeats?|found|finds?|sees?|seeing|gets?|getting|got|gives?|throws?|errors?|messages?)\\b(?: [^`]{0,24})?:? (?:`[^`]{40,}`)[ \t.]*$")
 	// quoted is the same of an error message that a program has shown, between quotes.
-	quoted = pattern.New(`^[^"]{0,200}\b(?:error|message|log|logs)(?: [^"]{0,24})?:? "([^"]{40,})"[ \t.]*$`)
+	quoted = pattern.New(`^[^"]{0,200}\b(?:error|message|log|logs)(?: [^"]{0,24})?:? "([^"\s]+\s[^"]{40,})"[ \t.]*$`) // of several words: no path
 	seen   = pattern.New("^(?:[-*+•][ \t]+)?(?:`[^`]{40,}`) (?:appears?|shows up|is|repeats)(?: [^`]{0,24})? (?:in|on) (?:[^`]{0,40})\\b(?:logs?|journal|dmesg|console|syslog|output)[ \t.]*$")
 	// counted is how often a quoted message came, as kubectl writes it behind the age of an event.
 	counted = pattern.New("`[ \t]*\\(x\\d+ over [\\w.]{1,12}\\)[ \t.]*$")

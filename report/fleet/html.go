@@ -2,7 +2,7 @@ package fleet
 
 import (
 	"bufio"
-	"embed"
+	_ "embed" // of the template
 	"fmt"
 	"html/template"
 	"io"
@@ -12,11 +12,11 @@ import (
 	"github.com/nodeforensics/nodeforensics/report/internal/frame"
 )
 
-//go:embed page.html
-var assets embed.FS
-
-//go:embed page.css
-var style string
+// assets are page.html and page.css.
+//
+//go:generate go test -run TestPacked . -update
+//go:embed page.json.gz
+var assets string
 
 // HTML writes the summary as one page without external references, as those of reports. It works without scripts. What is too much for a page
 // of less than 3 MB is left out, and the page says so. Nodes link to their reports, relative to the directory of the page.
@@ -40,6 +40,6 @@ type parsedPage struct {
 }
 
 var pageFrame = sync.OnceValues(func() (parsedPage, error) {
-	pages, f, err := frame.Parse(template.FuncMap{"count": text.Plural}, assets, "page.html", style)
+	pages, f, err := frame.Parse(template.FuncMap{"count": text.Plural}, assets)
 	return parsedPage{f, pages}, err
 })

@@ -6,21 +6,20 @@ package frame
 
 import (
 	"crypto/sha256"
-	_ "embed" // for the files below
+	_ "embed" // of the files below
 	"encoding/base64"
 	"fmt"
 	"html/template"
-	"io/fs"
+	"strings"
+
+	"github.com/nodeforensics/nodeforensics/internal/packed"
 )
 
-//go:embed style.css
-var style string
-
-//go:embed script.js
-var script string
-
-//go:embed parts.html
-var parts string
+// common are style.css, script.js and parts.html.
+//
+//go:generate go test -run TestPacked . -update
+//go:embed common.json.gz
+var common string
 
 // A Frame is put around a page.
 type Frame struct {
@@ -30,16 +29,28 @@ type Frame struct {
 }
 
 // Parse parses the templates of a page, beside the parts "head" (down to the contents; the page defines "product", "brand" and "first" for it),
-// "mark" (of Tone and Word), "when" (of ISO and Text) and "icon" (of a tone). What of the style is for this page alone is added to that of all.
-func Parse(funcs template.FuncMap, files fs.FS, pattern, ownStyle string) (*template.Template, Frame, error) {
-	pages, err := template.New("").Funcs(funcs).Parse(parts)
-	if err == nil {
-		pages, err = pages.ParseFS(files, pattern)
-	}
+// "mark" (of Tone and Word), "when" (of ISO and Text) and "icon" (of a tone). The archive is of [packed.PackFiles]; what of the style is for this
+// page alone is a file of it, and is added to that of all.
+func Parse(funcs template.FuncMap, archive string) (*template.Template, Frame, error) {
+	ours, err := packed.Named(common)
 	if err != nil {
 		return nil, Frame{}, err
 	}
-	css := style + ownStyle
+	files, err := packed.Files(archive)
+	if err != nil {
+		return nil, Frame{}, err
+	}
+	pages, css, script := template.New("").Funcs(funcs), ours["style.css"], ours["script.js"]
+	if _, err := pages.Parse(ours["parts.html"]); err != nil {
+		return nil, Frame{}, err
+	}
+	for _, f := range files {
+		if strings.HasSuffix(f.Name, ".css") {
+			css += f.Text
+		} else if _, err := pages.New(f.Name).Parse(f.Text); err != nil {
+			return nil, Frame{}, err
+		}
+	}
 	return pages, Frame{policy(css, script), template.CSS(css), template.JS(script)}, nil
 }
 

@@ -169,6 +169,12 @@ var ofPods = []logs.Kind{
 	"container-create-failed", "container-start-failed", logs.KindContainerStopFailed, "container-remove-failed", logs.KindPodKillFailed,
 }
 
+// statusMissing says whether the first status of the runtime is missing for longer than any start takes, where the kubelet asks for it at once and
+// then every five seconds (pkg/kubelet/runtime.go, since 1.15).
+func statusMissing(e logs.Event) bool {
+	return e.Reason == "container runtime status check may not have completed yet" && Between(e.First, e.Last) >= 10
+}
+
 // podStarted says that containers were started since such a call: the runtime is there again.
 func podStarted(p *forensics.Pass, e logs.Event) bool {
 	return slices.Contains(ofPods, e.Kind) && PodStartedSince(p, Last([]logs.Event{e}))
@@ -191,7 +197,9 @@ func unansweredIn(e logs.Event) (call string, ok bool) {
 	switch e.Kind {
 	case logs.KindRuntimeDown:
 		return "", true
-	case logs.KindSyncLoopSkipped, logs.KindPLEGUnhealthy, logs.KindContainerGCFailed, logs.KindImageGCFailed, kubeletFatal, "node-not-ready":
+	case logs.KindSyncLoopSkipped:
+		return "", e.Cause() == logs.CauseRuntimeDown || statusMissing(e)
+	case logs.KindPLEGUnhealthy, logs.KindContainerGCFailed, logs.KindImageGCFailed, kubeletFatal, "node-not-ready":
 		return "", e.Cause() == logs.CauseRuntimeDown
 	case logs.KindPLEGRelistFailed:
 		return "", e.Cause() == logs.CauseRuntimeDown || e.Code == "DeadlineExceeded" || e.Code == "Unavailable"
