@@ -14,6 +14,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/procs"
 	"github.com/nodeforensics/nodeforensics/internal/cri"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // containerStopFailing finds containers and sandboxes that cannot be stopped or removed.
@@ -40,8 +41,9 @@ system that is busy is enough. Pods that are stuck in Terminating are left to po
 			}
 			return subject
 		}}
-		found := spec.Find(p, logview.Events(p, logs.KindContainerStopFailed, "container-remove-failed", logs.KindSandboxStopFailed, "sandbox-remove-failed",
-			logs.KindCNIDeleteFailed, logs.KindShimFailed, logs.KindPodKillFailed, logs.KindPodKillIncomplete, "pod-containers-left"))
+		list := logview.Events(p, logs.KindContainerStopFailed, "container-remove-failed", logs.KindSandboxStopFailed, "sandbox-remove-failed",
+			logs.KindCNIDeleteFailed, logs.KindShimFailed, logs.KindPodKillFailed, logs.KindPodKillIncomplete, "pod-containers-left")
+		found := spec.Find(p, slices.Concat(list, silentSandboxes(p, list)))
 		var all int64 // one cause stops all: people quote a line or two of each
 		for _, i := range found {
 			if i.Current {
@@ -88,6 +90,13 @@ system that is busy is enough. Pods that are stuck in Terminating are left to po
 			}, f)
 		}
 	},
+}
+
+// silentSandboxes are the answers about sandboxes that came too late, of those that could not be stopped, either.
+func silentSandboxes(p *forensics.Pass, stops []logs.Event) []logs.Event {
+	return sorting.Delete(logview.Events(p, "sandbox-silent"), func(e logs.Event) bool {
+		return !slices.ContainsFunc(stops, func(s logs.Event) bool { return s.Container != "" && s.Container == e.Container })
+	})
 }
 
 // directKill is what dockerd says of a container that has not ended ten seconds after SIGKILL.

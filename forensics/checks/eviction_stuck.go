@@ -42,14 +42,7 @@ information. A single attempt without an evictable pod is not reported.`,
 		if logview.Count(failed) > 0 {
 			p.Report(evictionFailedFinding(p, failed))
 		}
-		few := int64(logview.FewFailures)
-		if measured, _ := p.Evidence.Saw(forensics.SourceDisks); !measured {
-			few = 2 // nothing else tells that the pressure lasts
-		}
-		if logview.Brief(p) {
-			few = 1
-		}
-		if logview.Count(none) >= few {
+		if logview.Count(none) >= fewEvictions(p) {
 			p.Report(evictionNoneFinding(p, none))
 		}
 		measured := p.Evidence.Disks != nil // then disk-pressure judges, as it does a pressure of disks
@@ -59,9 +52,21 @@ information. A single attempt without an evictable pod is not reported.`,
 	},
 }
 
+// fewEvictions is how many attempts without a pod to evict are more than chance.
+func fewEvictions(p *forensics.Pass) int64 {
+	if logview.Brief(p) {
+		return 1
+	}
+	if measured, _ := p.Evidence.Saw(forensics.SourceDisks); !measured {
+		return 2 // nothing else tells that the pressure lasts
+	}
+	return logview.FewFailures
+}
+
 // evictionFails says whether the log has more than attempts.
 func evictionFails(p *forensics.Pass) bool {
-	return len(logview.Events(p, logs.KindEvictionFailed, logs.KindEvictionCleanupTimeout, logs.KindEvictionCritical, logs.KindEvictionNone)) > 0
+	return len(logview.Events(p, logs.KindEvictionFailed, logs.KindEvictionCleanupTimeout)) > 0 ||
+		logview.Count(logview.Events(p, logs.KindEvictionCritical, logs.KindEvictionNone)) >= fewEvictions(p)
 }
 
 func evictionNoneFinding(p *forensics.Pass, list []logs.Event) forensics.Finding {

@@ -77,7 +77,7 @@ pod mounts read-only: it counts from three messages on, if the last is current.`
 
 // nodesOwn says whether a path is one that the kubelet or the runtime writes for itself: no pod mounts that read-only.
 func nodesOwn(path string) bool {
-	return slices.ContainsFunc([]string{"/tmp/runc-process", "/run/containerd/", "/var/lib/containerd/", "/var/lib/docker/", "/var/lib/containers/", "/var/log/pods/"}, func(dir string) bool { return strings.HasPrefix(path, dir) }) && !strings.Contains(path, "/rootfs/") && !strings.Contains(path, "/merged/")
+	return slices.ContainsFunc([]string{"/tmp/runc-process", "/run/containerd/", "/var/lib/containerd/", "/var/lib/docker/", "/var/lib/containers/", "/var/log/pods/", "/var/lib/kubelet/device-plugins/"}, func(dir string) bool { return strings.HasPrefix(path, dir) }) && !strings.Contains(path, "/rootfs/") && !strings.Contains(path, "/merged/")
 }
 
 // failingFileSystems are those of no known mount about which the kernel reports errors.

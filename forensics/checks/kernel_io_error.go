@@ -132,7 +132,7 @@ func diskFinding(p *forensics.Pass, i incident.Incident) forensics.Finding {
 	if i.Events[0].Origin == "kernel" {
 		f = incident.Certain(f)
 	}
-	f.Lone = f.Lone && (i.Count > 1 || logview.Brief(p)) // a path of several may have failed
+	f.Lone = f.Lone && (i.Count > 1 || logview.Brief(p) || logview.SaidRepeated(p, i.Events...)) // a path of several may have failed
 	if i.Grave() {
 		f.Detail = findings.Sentences(f.Detail, "The log does not show whether the device has recovered since.")
 		f.Remedies = []forensics.Remedy{dmesgRemedy()}

@@ -70,8 +70,12 @@ func ooms(p *forensics.Pass) []incident.Incident {
 
 // invoked are the calls of the OOM killer of which a text does not show whom it has killed, since it was cut there.
 func invoked(p *forensics.Pass) []logs.Event {
-	calls := logview.Events(p, "kernel-oom-invoked")
-	if !logview.Written(p) || logview.Below(calls, logview.Events(p, "kernel-oom", "kernel-oom-cgroup")) {
+	kills, calls := logview.Events(p, "kernel-oom", "kernel-oom-cgroup"), logview.Events(p, "kernel-oom-invoked")
+	statistics := func(e logs.Event) bool { return e.Process == "" && e.Path != "" } // which follow a call
+	if len(kills) > 0 || !slices.ContainsFunc(calls, statistics) || slices.ContainsFunc(calls, func(e logs.Event) bool { return !statistics(e) }) {
+		calls = sorting.Delete(slices.Clone(calls), statistics)
+	}
+	if !logview.Written(p) || logview.Below(calls, kills) {
 		return nil
 	}
 	if ofCgroup := sorting.Delete(slices.Clone(calls), func(e logs.Event) bool { return e.PodUID == "" && e.Path == "" }); len(ofCgroup) > 0 {

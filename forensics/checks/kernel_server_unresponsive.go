@@ -65,6 +65,11 @@ func lostServers(p *forensics.Pass) []incident.Incident {
 			return logview.Last(backOf(p, server, subject))
 		}}
 		list := spec.Find(p, events)
+		connects := func(i incident.Incident) bool {
+			return slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Cause() == "no-connection" })
+		}
+		none := slices.ContainsFunc(list, func(i incident.Incident) bool { return i.Subject == monitors && connects(i) }) &&
+			slices.ContainsFunc(list, func(i incident.Incident) bool { return i.Subject != monitors && connects(i) })
 		for n, i := range list {
 			waits := slices.ContainsFunc(i.Events, func(e logs.Event) bool {
 				return e.Kind == logs.KindKernelNFSDown || e.Kind == logs.KindKernelCephRejected || e.Cause() == "hung"
@@ -74,6 +79,9 @@ func lostServers(p *forensics.Pass) []incident.Incident {
 				few = 2 // each line stands for three minutes
 			}
 			list[n].Current, list[n].Minor = i.Ended == nil && (waits || i.Current), probed && fsview.KnowsMounts(p) || !waits && i.Count < few
+			if none && connects(i) && logview.Written(p) { // the client has lost the cluster, not one daemon
+				list[n].Minor = probed && fsview.KnowsMounts(p)
+			}
 			if comesAndGoes(p, i, spec.Window) {
 				list[n].Current = true
 			}

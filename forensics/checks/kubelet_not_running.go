@@ -3,6 +3,7 @@ package checks
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nodeforensics/nodeforensics/forensics"
 	"github.com/nodeforensics/nodeforensics/forensics/checks/internal/findings"
@@ -122,6 +123,9 @@ func notRunning(p *forensics.Pass, expected string) forensics.Finding {
 	}
 	if seen, _ := p.Evidence.Saw(forensics.SourceProcesses); !seen {
 		f.Confidence, f.ConfidenceWhy = forensics.Likely, "systemd says so; the processes were not read"
+		if strings.HasPrefix(expected, "kubeadm ") {
+			f.ConfidenceWhy = "kubeadm says so; the processes were not read"
+		}
 	}
 	if len(pods) > 0 {
 		f.Severity = forensics.Critical

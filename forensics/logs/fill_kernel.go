@@ -240,6 +240,13 @@ func oomInvoked(e *entry, o *occurrence) bool {
 	return name != ""
 }
 
+// memcgStats reads "Memory cgroup stats for /kubepods/burstable/podUID/ID: cache:0KB …", which the kernel prints of a cgroup that is out of memory.
+func memcgStats(e *entry, o *occurrence) bool {
+	o.Path, o.Reason, o.Code = cut(word(e.Message, "stats for ", ": "), maxName), "", ""
+	o.PodUID = podOfPath(o.Path)
+	return true
+}
+
 // tableOfTasks takes the title of the table of all tasks, "[ pid ]   uid  tgid total_vm      rss …", which the kernel prints before it kills one.
 func tableOfTasks(_ *entry, o *occurrence) bool {
 	o.Subject = Subject{}

@@ -64,6 +64,12 @@ func apiTrouble(e *entry, o *occurrence) bool {
 	return true
 }
 
+// apiInfo is apiTrouble of a line that the kubelet writes as information.
+func apiInfo(e *entry, o *occurrence) bool {
+	e.Severity = 'W'
+	return apiTrouble(e, o)
+}
+
 func subPath(e *entry, o *occurrence) bool {
 	o.Container = cut(strings.Trim(word(errorOf(e), "of container ", ",: "), `"\`), maxName)
 	return trouble(e, o)
@@ -109,7 +115,7 @@ func certTrouble(e *entry, o *occurrence) bool {
 	switch {
 	case holds("failed calling webhook", "ull image", "PullImage", "/manifests/", "Scrape failed", "egistry"), holds("/v2/") && !strings.HasPrefix(e.Source, "openstack"):
 		return false
-	case !kubeletOrigin(e.Origin) && !holds(":6443", ":443/api", ":10250", ":2379", "/api/v1", "/apis/", "/healthz", "/cacerts", "connect to the server", "/etc/kubernetes", "/var/lib/kubelet", "etcd", "kube"):
+	case !kubeletOrigin(e.Origin) && !holds(":6443", ":443/api", ":10250", ":2379", "/api/v1", "/apis/", "/healthz", "/cacerts", "connect to the server", "/etc/kubernetes", "/var/lib/kubelet", "etcd", "kube", "Kubernetes cluster"):
 		return false
 	}
 	return trouble(e, o)

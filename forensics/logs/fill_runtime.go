@@ -195,6 +195,12 @@ func crictlCall(call string) func(*entry, *occurrence) bool {
 	}
 }
 
+// crictlLost reads what crictl up to 1.18 says of a socket behind which nobody answers.
+func crictlLost(e *entry, o *occurrence) bool {
+	o.Reason, o.Code, e.Origin = "Version: context deadline exceeded", "DeadlineExceeded", ofCrictl
+	return true
+}
+
 // scopeStop reads `docker-ID.scope stopping timed out. Killing.` of systemd, whose scopes of others are no containers.
 func scopeStop(e *entry, o *occurrence) bool {
 	name, _, _ := strings.Cut(strings.TrimPrefix(e.Message, "Unit "), ".scope")

@@ -299,6 +299,10 @@ func registered(e *entry, o *occurrence) bool {
 }
 
 func registration(e *entry, o *occurrence) bool {
+	if strings.Contains(e.Message, "unknown service pluginregistration.Registration") {
+		o.Kind = noiseNoRegistration
+		return noCause(e, o)
+	}
 	text := errorOf(e)
 	if _, inner, ok := strings.Cut(text, "RegisterPlugin error -- "); ok {
 		text = inner

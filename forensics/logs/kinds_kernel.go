@@ -274,6 +274,7 @@ var kernelMessages = []message{
 		rules: []rule{
 			{has: " invoked oom-killer: gfp_mask=", fill: oomInvoked},
 			{has: " tgid total_vm      rss ", fill: tableOfTasks},
+			{has: "Memory cgroup stats for /kubepods", fill: memcgStats},
 		},
 	},
 	{

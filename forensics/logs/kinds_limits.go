@@ -36,6 +36,7 @@ var limitMessages = []message{
 			{start: "Unable to authenticate the request due to an error", has: "certificate has expired or is not yet valid", fill: trouble},
 			{start: "Unable to authenticate the request", err: "certificate has expired or is not yet valid", fill: trouble}, // since 1.21
 			{event: "ComponentRefused", fill: wholeMessage},                                                                  // a row that internal/kubectl has read
+			{has: "x509: certificate has expired or is not yet valid: current time ", prose: true, fill: certTrouble},
 			{has: "certificate has expired or is not yet valid", fill: certTrouble},
 			{has: "bootstrap client certificate", err: "expired", fill: trouble},
 			{start: "The currently active client certificate has expired", fill: trouble},
@@ -64,6 +65,7 @@ var limitMessages = []message{
 			{start: "Failed to connect to proxy", err: ": connect: ", fill: apiTrouble},
 			{start: "failed to get CA certs: ", fill: apiTrouble}, // the agent of k3s and RKE2, which starts its kubelet after that
 			{start: "Failed to get status for pod", err: "dial tcp ", fill: apiTrouble},
+			{start: "Failed to contact API server when waiting for CSINode publishing", err: "dial tcp ", fill: apiInfo},
 			{start: "Unable to write event", err: "dial tcp ", fill: apiTrouble},
 			{start: "Unable to authenticate the request due to an error", err: "dial tcp ", fill: apiTrouble},
 		},
@@ -100,6 +102,7 @@ var limitMessages = []message{
 			{has: "failed to create inotify: No file descriptors available", fill: ofNanny}, // dnsmasq
 			{has: "watcher", err: "too many open files", fill: trouble},                     // fsnotify.NewWatcher
 			{app: true, has: "watcher", err: "too many open files", fill: trouble},
+			{has: `failed to watch file "/var/log/pods/`, err: "no space left on device", prose: true, fill: trouble}, // kubectl logs
 			{has: "inotify_add_watch", err: "no space left on device", fill: trouble},
 			{has: "inotify watcher", err: "no space left on device", fill: trouble},
 		},

@@ -5,6 +5,7 @@ const (
 	noiseConfigPath     Kind = "noise-config-path"            // `"Unable to read config path"`
 	noiseCNIStatusHook  Kind = "noise-cni-status-hook"        // `failed to read pod IP from plugin/docker`, CNI status hook during deletion
 	noiseSystemStats    Kind = "noise-system-container-stats" // `"Failed to get system container stats"`
+	noiseNoRegistration Kind = "noise-no-registration"        // `RegisterPlugin error … unknown service pluginregistration.Registration`
 	noiseSyncCancelled  Kind = "noise-sync-cancelled"         // `"Sync exited with context cancellation error"`
 	noiseVolumeLimits   Kind = "noise-volume-limits"          // `Error getting volume limit for plugin`
 	noiseProductName    Kind = "noise-product-name"           // `Error while reading product_name`
@@ -97,6 +98,10 @@ var noiseMessages = []message{
 			{start: "collecting metrics for ", err: "cgroup deleted", runtime: true},
 			{start: "stream copy error: reading from a closed fifo", runtime: true},
 		},
+	},
+	{
+		kind: noiseNoRegistration, severity: SeverityNoise, words: `"unknown service pluginregistration.Registration"`,
+		harmless: "kubelets 1.13 to 1.16 ask each socket below plugins/ to register. That of a CSI driver serves calls; another one registers the driver",
 	},
 	{
 		kind: noiseUnimplemented, severity: SeverityNoise, words: `"Unimplemented" for a call to the container runtime`,

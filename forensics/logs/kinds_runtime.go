@@ -36,6 +36,8 @@ const (
 	kindShimSilent Kind = "shim-silent"
 	// kindSandboxBegun: containerd's `RunPodSandbox for &PodSandboxMetadata{…}`, before it is known how that ends.
 	kindSandboxBegun Kind = "sandbox-begun"
+	// kindSandboxSilent: `"PodSandboxStatus of sandbox for pod"` with DeadlineExceeded: the runtime waits for the sandbox. Container.
+	kindSandboxSilent Kind = "sandbox-silent"
 	// kindSandboxEcho: `"Failed to create sandbox for pod"`, `"CreatePodSandbox for pod failed"`, which follow the former. Reason.
 	kindSandboxEcho Kind = "sandbox-create-echo"
 	// KindCNIDeleteFailed: `plugin type="x" failed (delete)`, `failed to destroy network for sandbox`. Reason.
@@ -60,6 +62,10 @@ var runtimeMessages = []message{
 			{start: "unable to pull sandbox image", fill: eventOfSandbox},
 			{start: "run pod sandbox", has: ": rpc error: code = ", fill: eventOfSandbox}, // crictl
 		},
+	},
+	{
+		kind: kindSandboxSilent, lane: LaneRuntime, words: "the state of a sandbox is not known in time",
+		rules: []rule{{start: "PodSandboxStatus of sandbox for pod", err: "code = DeadlineExceeded", fill: runtimeCall}},
 	},
 	{
 		kind: kindSandboxEcho, lane: LaneRuntime, words: "sandbox could not be created, said again",
@@ -98,6 +104,7 @@ var runtimeMessages = []message{
 			{start: "Error: failed to start container ", has: "OCI runtime create failed", fill: eventOfContainer}, // its message alone
 			{start: "Error: failed to create containerd task: ", has: "OCI runtime create failed", fill: eventOfContainer},
 			{start: "Error: container create failed: ", fill: eventOfContainer}, // CRI-O
+			{start: "container create failed: ", fill: eventOfContainer},
 			{start: "Error response from daemon: error while creating mount source path ", fill: eventOfContainer},
 			{start: "Error response from daemon: mkdir /", has: ": file exists", fill: eventOfContainer}, // of a dead mount, too
 			{start: "Error: failed to get sandbox container task: ", fill: wholeMessage},
@@ -224,6 +231,7 @@ var runtimeMessages = []message{
 			{start: "getting status of runtime", has: "rpc error: code = ", fill: crictlCall("Status")},
 			{start: "getting the runtime version", has: "rpc error: code = ", fill: crictlCall("Version")},
 			{start: "validate service connection: ", has: "rpc error: code = ", fill: crictlCall("Version")},
+			{start: "failed to connect: failed to connect: context deadline exceeded", fill: crictlLost},
 			{event: "RuntimeSilent", fill: unansweredByHand},
 			{start: "Error getting summary for resourceMetric prometheus endpoint", err: "failed to list all containers: rpc error: code = DeadlineExceeded", fill: unlisted},
 			{has: " from runtime service failed", fill: otherCall},

@@ -97,12 +97,19 @@ func (p *lineParser) levelled(e *entry, s *shape, fields []field) {
 			e.Severity = cmp.Or(logrusLevels[strings.ToUpper(f.Value[:min(len(f.Value), 4)])], 'I')
 		case "msg", "message":
 			e.Message = f.Value
+		case "reason": // of KubeVirt
+			f.Key = "err"
+			fallthrough
 		default:
 			e.Fields = append(e.Fields, f)
 		}
 	}
-	if e.Origin == "" && (!logrus || s.has(layerCRI) || s.has(layerDocker)) {
+	switch inside := s.has(layerCRI) || s.has(layerDocker); {
+	case e.Origin != "":
+	case inside:
 		e.Origin = fromContainer
+	case !logrus:
+		e.Origin = ofApplication
 	}
 }
 

@@ -35,12 +35,19 @@ var (
 	unitEnded = pattern.New(`^(?:Process: \d+ ExecStart=\S*/kubelet\b.*|Main PID: \d+) \(code=(?:exited|dumped), status=([1-9]\d*/\w+)\)$`)
 	// unitInspected is what "microk8s inspect" prints.
 	unitInspected = pattern.New(`^FAIL: +Service snap\.microk8s\.daemon-kubel(?:et|ite) is not running`)
-	unitState     = pattern.New(`^ActiveState=(inactive|failed)$`)
-	ofKubelet     = pattern.New(`\bsystemctl status kubelet(?:\.service)?(?:\W|$)|\bis-active kubelet(?:\.service)?(?:\s|$)|^Process: \d+ ExecStart=\S*/kubelet\b|kubelet.*/status\b|\bsystemctl\b.* show\b.*\skubelet(?:\.service)?(?:\s|$)|^Id=kubelet\.service$|^Name:\s+kubelet$`)
-	asksUnit      = pattern.New(`[#$] (?:sudo )?systemctl (?:is-active|status|show)\b`) // of another one
-	processStop   = pattern.New(`^State:\s+([Tt]) \((?:stopped|tracing stop)\)`)
-	processID     = pattern.New(`^(?:Tgid|Pid):\s+(\d+)`)
+	// kubeadmRefused is what "kubeadm init" and "kubeadm join" print while the health port of the kubelet refuses connections, kubeadmServed that
+	// it serves, since 1.31.
+	kubeadmRefused = pattern.New(`\bThe HTTP call equal to 'curl -sSL http://\S+:10248/healthz' (?:failed with|returned) error: .*connection refused`)
+	kubeadmServed  = pattern.New(`\[kubelet-check\] The kubelet is healthy`)
+	unitState      = pattern.New(`^ActiveState=(inactive|failed)$`)
+	ofKubelet      = pattern.New(`\bsystemctl status kubelet(?:\.service)?(?:\W|$)|\bis-active kubelet(?:\.service)?(?:\s|$)|^Process: \d+ ExecStart=\S*/kubelet\b|kubelet.*/status\b|\bsystemctl\b.* show\b.*\skubelet(?:\.service)?(?:\s|$)|^Id=kubelet\.service$|^Name:\s+kubelet$`)
+	asksUnit       = pattern.New(`[#$] (?:sudo )?systemctl (?:is-active|status|show)\b`) // of another one
+	processStop    = pattern.New(`^State:\s+([Tt]) \((?:stopped|tracing stop)\)`)
+	processID      = pattern.New(`^(?:Tgid|Pid):\s+(\d+)`)
 )
+
+// byKubeadm begins what kubeadm says of a kubelet.
+const byKubeadm = "kubeadm says"
 
 // nearHeading is how many lines stand between the heading of a service, or the name of a process, and its state.
 const nearHeading = 12
@@ -63,6 +70,15 @@ func (r *serviceReader) line(s string, number int) {
 	if unitInspected.MatchString(text) {
 		r.to.found(&kubelet.Instance{Expected: "microk8s inspect says that its service is not running (" + savedAt(r.name, number) + ")"}, r.name)
 		return
+	}
+	if kubeadmRefused.MatchString(text) {
+		if r.to.kubelet == nil && !r.runs && !r.writes {
+			r.to.found(&kubelet.Instance{Expected: byKubeadm + " that its health port refuses connections (" + savedAt(r.name, number) + ")"}, r.name)
+		}
+		return
+	}
+	if k := r.to.kubelet; k != nil && strings.HasPrefix(k.Expected, byKubeadm) && (kubeadmServed.MatchString(text) || r.writes) {
+		r.to.kubelet = nil // what it writes itself tells more
 	}
 	if ofKubelet.MatchString(text) {
 		r.ours, r.above = true, 0

@@ -96,7 +96,7 @@ func withoutBars(line string) string {
 
 // mayHold says quickly of most texts that there is nothing of it.
 func mayHold(text string) bool {
-	for _, word := range []string{"Warning", "Normal", "NotReady", "NodeStatusUnknown", ":NoExecute", "apiVersion", "LastTransitionTime", "Pressure", "Terminating", "<invalid>", "notAfter=", "Not After", "eason: ", "low on resource: ", "ContainerError", "exitCode: 128", "Unhealthy ", "had condition: ", "nodes are available: ", "unmounted volumes=", "ist of unmounted volumes", "System OOM encountered", "pull policy of Never", "status is now: Node", "Error: context deadline", "active (running) since ", "Active: inactive", "Active: failed", "NRestarts=", "Space Available: ", "OOMKilling", "has disk pressure", " twi-", "/proc/mounts", "/proc/self/mount", "mount | ", "findmnt ", "mount -t ", "timeout "} {
+	for _, word := range []string{"Warning", "Normal", "NotReady", "NodeStatusUnknown", ":NoExecute", "apiVersion", "LastTransitionTime", "Pressure", "Terminating", "<invalid>", "notAfter=", "Not After", "eason: ", "low on resource: ", "ContainerError", "exitCode: 128", "which is unexpected", "Unhealthy ", "had condition: ", "nodes are available: ", "unmounted volumes=", "ist of unmounted volumes", "System OOM encountered", "pull policy of Never", "status is now: Node", "Error: context deadline", "active (running) since ", "Active: inactive", "Active: failed", "NRestarts=", "Space Available: ", "OOMKilling", "has disk pressure", " twi-", "/proc/mounts", "/proc/self/mount", "mount | ", "findmnt ", "mount -t ", "timeout "} {
 		if strings.Contains(text, word) {
 			return true
 		}

@@ -23,7 +23,9 @@ var (
 	lowOn = pattern.New(`^\s*[Mm]essage:\s+['"]?(?:Pod )?(The node (?:was low on resource|had condition): [^'"]*)`)
 	// evictedRow is a row of a table of pods that has the message, too.
 	evictedRow = pattern.New(`^[^"]*\sEvicted(?:\s{2,}|\t)[^"]*?(The node (?:was low on resource|had condition): [^"]*)$`)
-	// evicted is the reason beside it.
+	// notAdmitted is the message of a pod that the kubelet has refused for an error of its own.
+	notAdmitted = pattern.New(`^\s*[Mm]essage:\s+['"]?(?:Pod )?((?:Update plugin resources|Allocate) failed due to .*?),? which is unexpected`)
+	// evicted is the reason beside lowOn.
 	evicted = pattern.New(`^\s*[Rr]eason:\s+(?:Evicted|TerminationByKubelet)\s*$`)
 	// noNodeFor is the message of the condition PodScheduled, in YAML or alone.
 	noNodeFor = pattern.New(`^\s*(?:- )?(?:"?[a-z_]{3,12}"?:\s+)?['"]?(\d+/\d+ nodes are available: .*)$`)
@@ -110,6 +112,12 @@ func (p *page) record(i int) int {
 	}
 	if len(p.lines[i]) > maxRow {
 		return 0
+	}
+	if m := notAdmitted.FindStringSubmatch(p.lines[i]); m != nil {
+		e := Event{Type: "Warning", Reason: "UnexpectedAdmissionError", Message: m[1], Kind: "Pod", Component: "kubelet", Count: 1}
+		p.events = append(p.events, found{e, i, len(p.sections) - 1, ""})
+		p.lines[i] = ""
+		return 1
 	}
 	m := lowOn.FindStringSubmatch(p.lines[i])
 	if m != nil && !slices.ContainsFunc(p.lines[max(i-nearReason, 0):min(i+nearReason+1, len(p.lines))], evicted.MatchString) {

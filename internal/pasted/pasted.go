@@ -148,6 +148,9 @@ func strip(lines []string) (changed bool) {
 		if m := within.FindStringSubmatch(text); m != nil && !begins(text) && !strings.ContainsAny(text[:len(text)-len(m[1])], "\"'`{}|") && !once.MatchString(lastClause(text[:len(text)-len(m[1])])) {
 			text = m[1]
 		}
+		if before, inner, ok := strings.Cut(text, "```"); ok && begins(inner) && !once.MatchString(lastClause(before)) {
+			text = strings.TrimSuffix(strings.TrimRight(inner, " \t."), "```")
+		}
 		if m := quoted.FindStringSubmatch(text); m != nil && !once.MatchString(text[:strings.IndexByte(text, '"')]) && !begins(text) {
 			text = m[1]
 		}

@@ -33,6 +33,8 @@ var (
 	talosEvents = pattern.New(`^[> \t]*EVENTS +`)
 	// cutKlog is the end of klog's header that a pager shows where its left side is cut off; one such line may be of a list.
 	cutKlog = pattern.New(`^[> \t]*\d{1,4}\] ["A-Z]\w+ \w`)
+	// bareFile is klog's header of which somebody has left the name of the file.
+	bareFile = pattern.New(`^[> \t]*([a-z_]+\.go) ("[A-Z][^"]+".*)$`)
 	// halfKlog is the end of klog's header, of which somebody has cut off the beginning or the time.
 	halfKlog = pattern.New(`^[> \t]*(?:[\d:]*\d\.\d{6} +\d+|(?:[\w.-]+\[\d+\]: )?[IWEF]\d{4}|\d+) [\w-]+\.go:\d+\] `)
 )
@@ -58,6 +60,10 @@ func unprefix(lines []string) (changed bool) {
 		}
 		if at := talosEvents.FindStringIndex(line); at != nil {
 			lines[i], changed = strings.Repeat(" ", at[1])+line[at[1]:], true
+			continue
+		}
+		if m := bareFile.FindStringSubmatch(line); m != nil {
+			lines[i], changed = m[1]+":1] "+m[2], true
 			continue
 		}
 		m := address.FindString(line)

@@ -29,6 +29,10 @@ func unwrap(lines []string) (changed bool) {
 		}
 		var record map[string]any
 		if json.Unmarshal([]byte(line), &record) != nil {
+			if rest, ok := strings.CutPrefix(line, `{"log":"`); ok && begins(rest) { // of docker's, and cut
+				rest, _, _ = strings.Cut(rest, `\n"`)
+				lines[i], changed = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(rest), true
+			}
 			continue
 		}
 		if source, ok := record["_source"].(map[string]any); ok { // of Elasticsearch
