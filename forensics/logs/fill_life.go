@@ -63,7 +63,7 @@ func saidSolved() (rules []rule) {
 // repeatedWords are what people write of a line of which they show one or two, in the languages in which they write tickets.
 var repeatedWords = []string{
 	"over and over", "again and again", "keep appearing", "keeps appearing", "keep repeating", "keeps repeating", "keeps logging", "keeps printing", "is repeated", "repeats every",
-	"constantly", "continuously", "repeatedly", "all the time", "flooded with", "full of these", "full with thousands", "a lot of this", "a lot of these", "lots of this", "lots of these", "tons of these", "hundreds of these", "thousands of these", "every few seconds", "every few minutes", "flooding the", "spamming the", "immer wieder", "ständig diese", "en boucle dans", "sans arrêt", "continuamente", "constantemente",
+	"constantly", "continuously", "repeatedly", "all the time", "flooded with", "full of these", "full with thousands", "a lot of this", "a lot of these", "lots of this", "lots of these", "tons of these", "hundreds of these", "thousands of these", "every few seconds", "flooding the", "spamming the", "immer wieder", "ständig diese", "en boucle dans", "sans arrêt", "continuamente", "constantemente",
 	"una y otra vez", "постоянно", "снова и снова", "不断出现", "不断的打", "不断打印", "一直报错", "一直打印", "反复出现", "繰り返し出力", "繰り返され", "계속 반복",
 }
 

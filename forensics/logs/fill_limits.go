@@ -32,7 +32,7 @@ func noSpace(e *entry, o *occurrence) bool {
 var fieldOfJSON = pattern.New(`^"?\w+": ?"`)
 
 // statsWords are what /stats/summary of the kubelet cannot get (pkg/kubelet/server/stats/summary.go, 1.9 to 1.36).
-var statsWords = []string{"failed to get root cgroup stats", "failed to get rootFs stats", "failed to get rootFs info", "failed to get imageFs stats", "failed to list pod stats", "failed to get node info", "failed to get summary stats"}
+var statsWords = []string{"failed to get root cgroup stats", "failed to get rootFs stats", "failed to get rootFs info", "failed to get imageFs stats", "failed to list pod stats", "failed to get node info", "failed to get summary stats", "unable to find data for container /"}
 
 // statsRefused reads an answer of the kubelet that has no statistics.
 func statsRefused(e *entry, o *occurrence) bool {

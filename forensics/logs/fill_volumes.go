@@ -421,6 +421,24 @@ func csiBusy(e *entry, o *occurrence) bool {
 	return true
 }
 
+// csiLocked reads `handler error - driver: D method: NodeStageVolume error: {…"operation locked due to in progress operation(s):
+// [\"volume_id_V\"]"}`.
+func csiLocked(e *entry, o *occurrence) bool {
+	if !strings.Contains(e.Message, "method: Node") {
+		return false
+	}
+	o.Volume, o.Code, o.Number = cut(strings.Trim(word(e.Message, "volume_id_", " ],"), `\"`), maxName), "Aborted", 120
+	o.Reason = "rpc error: code = Aborted desc = operation locked due to in progress operation(s)"
+	return true
+}
+
+// rbdBusy reads what ceph-csi says of an "rbd unmap" that ends with EBUSY.
+func rbdBusy(e *entry, o *occurrence) bool {
+	o.Reason, o.Code = "rbd unmap: exit status 16: device or resource busy", "EBUSY"
+	o.Volume = cut(word(e.Message, "rbd args: [unmap ", " "), maxName)
+	return true
+}
+
 // csiAttach reads `Error processing "csi-…": failed to attach: rpc error: …`.
 func csiAttach(e *entry, o *occurrence) bool {
 	if strings.HasPrefix(e.Message, "Event") {

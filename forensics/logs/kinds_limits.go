@@ -36,6 +36,7 @@ var limitMessages = []message{
 			{start: "Unable to authenticate the request due to an error", has: "certificate has expired or is not yet valid", fill: trouble},
 			{start: "Unable to authenticate the request", err: "certificate has expired or is not yet valid", fill: trouble}, // since 1.21
 			{event: "ComponentRefused", fill: wholeMessage},                                                                  // a row that internal/kubectl has read
+			{start: "error execution phase certs/", has: "the certificate has expired", fill: trouble},                       // kubeadm
 			{has: "x509: certificate has expired or is not yet valid: current time ", prose: true, fill: certTrouble},
 			{has: "certificate has expired or is not yet valid", fill: certTrouble},
 			{has: "bootstrap client certificate", err: "expired", fill: trouble},
@@ -66,6 +67,7 @@ var limitMessages = []message{
 			{start: "failed to get CA certs: ", fill: apiTrouble}, // the agent of k3s and RKE2, which starts its kubelet after that
 			{start: "Failed to get status for pod", err: "dial tcp ", fill: apiTrouble},
 			{start: "Failed to contact API server when waiting for CSINode publishing", err: "dial tcp ", fill: apiInfo},
+			{start: "Failed to contact API server when waiting for CSINode publishing: Unauthorized", fill: apiInfo},
 			{start: "Unable to write event", err: "dial tcp ", fill: apiTrouble},
 			{start: "Unable to authenticate the request due to an error", err: "dial tcp ", fill: apiTrouble},
 		},
@@ -215,7 +217,8 @@ var limitMessages = []message{
 		rules: []rule{
 			{start: "Error from server (InternalError): ", has: "Internal Error: failed to ", fill: statsRefused}, // kubectl get --raw /api/v1/nodes/N/proxy/stats/summary
 			{has: "serving /stats/summary: Internal Error: failed to ", fill: statsRefused},
-			{start: "Internal Error: failed to ", fill: statsRefused}, // curl of the kubelet itself
+			{start: "error while getting metrics summary from Kubelet", has: "Internal Error: ", fill: statsRefused}, // heapster
+			{start: "Internal Error: failed to ", fill: statsRefused},                                                // curl of the kubelet itself
 			{start: "Partial failure issuing cadvisor", fill: trouble},
 			{start: "Unable to get rootfs data from cAdvisor interface", fill: trouble},
 			{has: "failed to get summary stats", fill: trouble},

@@ -291,8 +291,9 @@ var runtimeMessages = []message{
 			{start: "add cmd: failed to assign an IP address", fill: wholeMessage}, // of aws-cni
 			{start: "\"aws-cni\" failed (add): ", fill: wholeMessage},              // without its beginning
 			{has: "open /run/flannel/subnet.env: no such file", fill: wholeMessage},
-			{start: "flannel exited: ", fill: wholeMessage},             // within k3s
-			{start: "Error adding ", has: " to network ", fill: cniPod}, // the kubelet with dockershim
+			{has: "unable to allocate IP address: Post http://127.0.0.1:6784/ip/", prose: true, fill: wholeMessage}, // of Weave Net
+			{start: "flannel exited: ", fill: wholeMessage},                                                         // within k3s
+			{start: "Error adding ", has: " to network ", fill: cniPod},                                             // the kubelet with dockershim
 			{start: "Error adding network: ", fill: wholeMessage},
 			{start: "error adding pod ", has: " to CNI network ", fill: cniPod}, // CRI-O
 		},

@@ -241,6 +241,7 @@ var volumeMessages = []message{
 		rules: []rule{
 			{has: "n operation with the given Volume ID ", err: " already exists", fill: csiBusy},
 			{start: "An operation with given volume ID ", has: " already exists", fill: csiBusy},
+			{app: true, has: "operation locked due to in progress operation(s)", fill: csiLocked}, // democratic-csi
 		},
 	},
 	{kind: KindCSIDeadline, lane: LaneVolumes, words: "CSI driver did not respond in time"},
@@ -290,7 +291,13 @@ var volumeMessages = []message{
 			{has: "weed mount exit, pid: ", err: "error: signal: ", prose: true, fill: fuseServerEnded},
 		},
 	},
-	{kind: kindCSIUnmountFailed, lane: LaneVolumes, words: "CSI driver could not unmount a volume"},
+	{
+		kind: kindCSIUnmountFailed, lane: LaneVolumes, words: "CSI driver could not unmount a volume",
+		rules: []rule{
+			{has: "an error (exit status 16) occurred while running rbd args: [unmap ", fill: rbdBusy},
+			{start: "failed to execute filesystem command: rmdir /var/lib/kubelet/pods/", has: "Directory not empty", fill: wholeMessage}, // democratic-csi
+		},
+	},
 	{
 		kind: KindCSIFailed, lane: LaneVolumes, words: "CSI driver returned an error",
 		rules: []rule{{has: "kubernetes.io/csi: ", err: "rpc error", fill: loneVolumeError}},

@@ -36,9 +36,9 @@ var (
 	// unitInspected is what "microk8s inspect" prints.
 	unitInspected = pattern.New(`^FAIL: +Service snap\.microk8s\.daemon-kubel(?:et|ite) is not running`)
 	// kubeadmRefused is what "kubeadm init" and "kubeadm join" print while the health port of the kubelet refuses connections, kubeadmServed that
-	// it serves, since 1.31.
+	// it serves (since 1.31), or has started what kubeadm waits for.
 	kubeadmRefused = pattern.New(`\bThe HTTP call equal to 'curl -sSL http://\S+:10248/healthz' (?:failed with|returned) error: .*connection refused`)
-	kubeadmServed  = pattern.New(`\[kubelet-check\] The kubelet is healthy`)
+	kubeadmServed  = pattern.New(`\[kubelet-check\] The kubelet is healthy|control plane components are healthy|has initialized successfully|node has joined the cluster`)
 	unitState      = pattern.New(`^ActiveState=(inactive|failed)$`)
 	ofKubelet      = pattern.New(`\bsystemctl status kubelet(?:\.service)?(?:\W|$)|\bis-active kubelet(?:\.service)?(?:\s|$)|^Process: \d+ ExecStart=\S*/kubelet\b|kubelet.*/status\b|\bsystemctl\b.* show\b.*\skubelet(?:\.service)?(?:\s|$)|^Id=kubelet\.service$|^Name:\s+kubelet$`)
 	asksUnit       = pattern.New(`[#$] (?:sudo )?systemctl (?:is-active|status|show)\b`) // of another one

@@ -30,6 +30,9 @@ var (
 	anyReady = pattern.New(`^\s*Ready\s+(?:True|False|Unknown)\s+` + date)
 	// nodeRow is one of "get nodes": NAME STATUS ROLES AGE VERSION. Old ones have no ROLES.
 	nodeRow = pattern.New(`^\s*([a-z0-9][\w.-]*)\s+(NotReady)(?:,\S+)?\s+(?:\S+\s+)?(?:\d+[smhdy])+\s+v1\.\d+\.\d+\S*(.*)$`)
+	// bareNode is one up to 1.5, NAME STATUS AGE, below its heading.
+	bareNode     = pattern.New(`^\s*([a-z0-9][\w.-]*)\s+NotReady(?:,\S+)?\s+(?:\d+[smhdy])+\s*$`)
+	bareNodeHead = pattern.New(`^\s*NAME\s+STATUS\s+AGE\s*$`)
 	// inSentence is what stands behind a row that somebody has put into a sentence.
 	inSentence = pattern.New(`^ (?:[A-Za-z]+ ){2,}`)
 	// readyRow is one of a node that is ready.
@@ -40,13 +43,29 @@ var (
 	readyAgain = pattern.New("(?:^|[\\s\"'`|])KubeletReady[|\\s]+kubelet is posting ready status")
 )
 
+// has says whether the text has a line of a form, as it was when that was asked first.
+func (p *page) has(form *pattern.Pattern) bool {
+	found, ok := p.forms[form]
+	if !ok {
+		found = slices.ContainsFunc(p.lines, form.MatchString)
+		if p.forms == nil {
+			p.forms = map[*pattern.Pattern]bool{}
+		}
+		p.forms[form] = found
+	}
+	return found
+}
+
 // condition makes an event of a condition of a node that is in trouble.
-func condition(line, node string) (Event, bool) {
+func (p *page) condition(line string) (Event, bool) {
 	if m := nodeRow.FindStringSubmatch(line); m != nil && !inSentence.MatchString(m[3]) {
 		return NotReady(m[1], "False", "", nil), true
 	}
 	m := conditionRow.FindStringSubmatch(line)
 	if m == nil {
+		if m := bareNode.FindStringSubmatch(line); m != nil && p.has(bareNodeHead) {
+			return NotReady(m[1], "False", "", nil), true
+		}
 		if m := notReady.FindStringSubmatch(line); m != nil && len(line) <= maxRow {
 			return NotReady("", "False", m[1], nil), true
 		}
@@ -57,7 +76,7 @@ func condition(line, node string) (Event, bool) {
 		return Event{}, false
 	}
 	beat, _ := time.Parse(dateLayout, m[3])
-	return inTrouble(node, m[1], m[2], m[5], m[6], since.UTC(), beat.UTC())
+	return inTrouble(p.described.name, m[1], m[2], m[5], m[6], since.UTC(), beat.UTC())
 }
 
 // silent makes the event of a node whose kubelet has stopped posting its status of another condition, once, where the table is cut above Ready.
@@ -66,7 +85,7 @@ func (p *page) silent(line string) (Event, bool) {
 	var since *time.Time
 	if m := silentUntimed.FindStringSubmatch(line); m != nil {
 		message = m[1]
-	} else if silentBare.MatchString(line) && slices.ContainsFunc(p.lines, bareRow.MatchString) {
+	} else if silentBare.MatchString(line) && p.has(bareRow) {
 		message = "Ready is Unknown"
 	} else if m := tested.FindStringSubmatch(line); m != nil {
 		name, message = m[1], m[2]
@@ -78,7 +97,7 @@ func (p *page) silent(line string) (Event, bool) {
 			since, message, cut = &t, m[2], true
 		}
 	}
-	if message == "" || cut && slices.ContainsFunc(p.lines, anyReady.MatchString) {
+	if message == "" || cut && p.has(anyReady) {
 		return Event{}, false
 	}
 	return NotReady(name, "Unknown", message, since), true

@@ -120,8 +120,9 @@ type page struct {
 	node      string      // of the command line
 	leased    string      // the node whose lease the kubelet could not renew, by its log
 	listed    string      // the kind of object that the command line lists
-	hosts     []string    // whose kubelets have written lines, two at most
-	unit      string      // the service whose status is shown
+	forms     map[*pattern.Pattern]bool
+	hosts     []string // whose kubelets have written lines, two at most
+	unit      string   // the service whose status is shown
 	// nodeRows are the nodes of which tables have rows, bare is the first line of klog without a host: both read once, when they are asked for.
 	nodeRows map[string]bool
 	notReady bool // one of these is not

@@ -31,7 +31,9 @@ var (
 	tag    = pattern.New(`^(?:<\w+>\s*)+|(?:\s*</\w+>)+$`)
 	// introduced is what somebody has put before the first row.
 	introduced = pattern.New(`^[^"':：]{1,40}[:：]\s*$`)
-	eventName  = pattern.New(`\.[0-9a-f]{8,}$`)
+	// repeatedRow is one as the Kubernetes plugin of Jenkins repeats it.
+	repeatedRow = pattern.New(`\[(Warning|Normal)\]\[([a-z0-9-]+)/([\w.-]+)\]\[([A-Z]\w+)\] (\S.*)$`)
+	eventName   = pattern.New(`\.[0-9a-f]{8,}$`)
 )
 
 // event takes the event at a line, and returns how many lines it has; 0 is none.
@@ -48,7 +50,7 @@ func (p *page) event(i int) int {
 	kind := ""
 	if !ok {
 		kind = "Ready"
-		if e, ok = condition(joined, p.described.name); ok {
+		if e, ok = p.condition(joined); ok {
 			if m := conditionRow.FindStringSubmatch(joined); m != nil {
 				kind = m[1]
 			}
@@ -141,6 +143,9 @@ func (p *page) row(line string) (Event, bool) {
 		e.Component, e.Host = reporter(m[10])
 		e.First, e.Last = p.times(m[2], m[3])
 		return e, true
+	}
+	if m := repeatedRow.FindStringSubmatch(line); m != nil {
+		return Event{Type: m[1], Namespace: m[2], Kind: "Pod", Name: m[3], Reason: m[4], Message: m[5], Component: "kubelet", Count: 1}, true
 	}
 	if m := cutRow.FindStringSubmatch(line); m != nil {
 		e := Event{Type: m[2], Reason: m[3], Message: m[4], Count: 1}

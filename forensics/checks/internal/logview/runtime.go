@@ -199,7 +199,9 @@ func unansweredIn(e logs.Event) (call string, ok bool) {
 		return "", true
 	case logs.KindSyncLoopSkipped:
 		return "", e.Cause() == logs.CauseRuntimeDown || statusMissing(e)
-	case logs.KindPLEGUnhealthy, logs.KindContainerGCFailed, logs.KindImageGCFailed, kubeletFatal, "node-not-ready":
+	case logs.KindContainerGCFailed: // a list of the containers has no other error around it
+		return "", e.Cause() == logs.CauseRuntimeDown || strings.HasPrefix(e.Reason, "rpc error: code = DeadlineExceeded")
+	case logs.KindPLEGUnhealthy, logs.KindImageGCFailed, kubeletFatal, "node-not-ready":
 		return "", e.Cause() == logs.CauseRuntimeDown
 	case logs.KindPLEGRelistFailed:
 		return "", e.Cause() == logs.CauseRuntimeDown || e.Code == "DeadlineExceeded" || e.Code == "Unavailable"
