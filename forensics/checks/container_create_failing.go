@@ -149,7 +149,7 @@ func ofSandbox(e logs.Event) bool { return e.Container == "" && (e.PodName != ""
 
 // ofUnnamedSandbox says that of a message in which neither pod nor container have a name that can be read.
 func ofUnnamedSandbox(e logs.Event) bool {
-	return e.Container == "" && e.PodName == "" && e.PodUID == "" && strings.Contains(e.Reason, "reserve sandbox name")
+	return e.Container == "" && (e.PodName == "" && e.PodUID == "" && strings.Contains(e.Reason, "reserve sandbox name") || strings.HasPrefix(e.Reason, "error reserving pod name "))
 }
 
 // crioWaits is how long CRI-O waits for an earlier creation of a container before it answers, and aCall how long the kubelet waits for an answer.

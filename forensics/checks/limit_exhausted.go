@@ -29,7 +29,7 @@ var limitExhausted = forensics.Check{
 - namespaces (user.max_user_namespaces): "fork/exec …: no space left on device"
 - cgroups: "mkdir /sys/fs/cgroup/…: no space left on device", memory cgroups that the kernel cannot create
 - process ids of a pod or of the node, threads, open files
-- connection tracking, neighbours (ARP), addresses of the pod network
+- connection tracking, memory of TCP, neighbours (ARP), addresses of the pod network
 - D-Bus of systemd, the lock of xtables, keys of the kernel
 
 "No space left on device" of inotify, of a cgroup or of a namespace is no full disk. A limit counts as reached
@@ -70,6 +70,7 @@ var limits = []limit{
 	{kind: "kernel-pids-exhausted", ofPods: true, id: "process-ids", now: "Process limit of a cgroup has been reached", then: "Process limit of a cgroup was reached", look: []string{"cat", "/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Find the program that starts the processes or threads, or raise podPidsLimit"}},
 	{kind: "process-limit", id: "processes", now: "Limit of processes, threads or open files has been reached", then: "Limit of processes, threads or open files was reached", few: 2, look: []string{"cat", "/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max", "/proc/sys/fs/file-nr"}},
 	{kind: "kernel-conntrack-full", id: "conntrack", now: "Connection tracking table has been full (packets dropped)", then: "Connection tracking table was full", look: []string{"cat", "/proc/sys/net/netfilter/nf_conntrack_count", "/proc/sys/net/netfilter/nf_conntrack_max"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Raise net.netfilter.nf_conntrack_max, or find what opens the connections"}},
+	{kind: "kernel-tcp-memory", id: "tcp-memory", now: "Memory limit of TCP has been reached", then: "Memory limit of TCP was reached", look: []string{"cat", "/proc/sys/net/ipv4/tcp_mem", "/proc/net/sockstat"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Find the program whose sockets are full (ss -tnmp), or raise net.ipv4.tcp_mem"}},
 	{kind: "kernel-neighbours-full", id: "neighbours", now: "Neighbour table (ARP) has been full (packets dropped)", then: "Neighbour table (ARP) was full", look: []string{"cat", "/proc/sys/net/ipv4/neigh/default/gc_thresh3", "/proc/sys/net/ipv6/neigh/default/gc_thresh3"}, raise: forensics.Remedy{Action: remedy.ActionConfigure, Instruction: "Raise gc_thresh1, gc_thresh2 and gc_thresh3 of net.ipv4.neigh.default and net.ipv6.neigh.default"}},
 	{kind: "cni-add-failed", cause: "no-address", id: "addresses", now: "Pod network has had no free address", then: "Pod network had no free address", look: []string{"ls", "/var/lib/cni/networks"}},
 	{kind: logs.KindDBusFailed, id: "systemd", now: "systemd does not answer over D-Bus", then: "systemd did not answer over D-Bus", few: 2, look: []string{"systemctl", "list-jobs"}},

@@ -144,7 +144,8 @@ var diskMessages = []message{
 	},
 	{
 		kind: KindEvictionNone, lane: LaneDisk, words: "no pod could be evicted",
-		rules: ofManager(rule{start: "unable to evict any pods", fill: noCause}, rule{start: "eviction thresholds have been met, but no pods are active to evict", fill: noCause}),
+		rules: append(ofManager(rule{start: "unable to evict any pods", fill: noCause}, rule{start: "eviction thresholds have been met, but no pods are active to evict", fill: noCause}),
+			rule{has: "eviction thresholds have been met, but no pods are active to evict", prose: true, fill: noCause}),
 	},
 	{
 		kind: kindEvictionStatsFailed, lane: LaneDisk, words: "eviction manager has no statistics",

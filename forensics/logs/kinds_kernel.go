@@ -34,6 +34,7 @@ const (
 	kindKernelPanic         Kind = "kernel-panic"           // `Kernel panic - not syncing: …`; Reason
 	kindKernelNetdev        Kind = "kernel-netdev-held"     // `unregister_netdevice: waiting for X to become free`; Device
 	kindKernelConntrack     Kind = "kernel-conntrack-full"  // `nf_conntrack: table full, dropping packet`
+	kindKernelTCPMemory     Kind = "kernel-tcp-memory"      // `TCP: out of memory -- consider tuning tcp_mem`
 	kindKernelNeighbours    Kind = "kernel-neighbours-full" // `neighbour: arp_cache: neighbor table overflow!`
 	KindKernelThinPool      Kind = "kernel-thin-pool-full"  // device mapper: out of data space; Device
 )
@@ -316,6 +317,10 @@ var kernelMessages = []message{
 	{
 		kind: kindKernelNetdev, lane: LaneKernel, words: "network device is not released",
 		rules: []rule{{has: "to become free. Usage count", fill: netdev}},
+	},
+	{
+		kind: kindKernelTCPMemory, lane: LaneKernel, words: "memory limit of TCP is reached",
+		rules: []rule{{has: "TCP: out of memory -- consider tuning tcp_mem", fill: wholeMessage}},
 	},
 	{
 		kind: kindKernelConntrack, lane: LaneKernel, words: "connection tracking table is full",

@@ -36,11 +36,11 @@ var limitMessages = []message{
 			{start: "Unable to authenticate the request due to an error", has: "certificate has expired or is not yet valid", fill: trouble},
 			{start: "Unable to authenticate the request", err: "certificate has expired or is not yet valid", fill: trouble}, // since 1.21
 			{event: "ComponentRefused", fill: wholeMessage},                                                                  // a row that internal/kubectl has read
+			{has: "urrently active client certificate has expired", prose: true, fill: trouble},                              // client-go/transport and the kubelet
 			{start: "error execution phase certs/", has: "the certificate has expired", fill: trouble},                       // kubeadm
 			{has: "x509: certificate has expired or is not yet valid: current time ", prose: true, fill: certTrouble},
 			{has: "certificate has expired or is not yet valid", fill: certTrouble},
 			{has: "bootstrap client certificate", err: "expired", fill: trouble},
-			{start: "The currently active client certificate has expired", fill: trouble},
 			{event: "CertificateExpired"}, // a row that internal/kubectl has read of what kubeadm prints
 		},
 	},

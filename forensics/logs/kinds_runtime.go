@@ -181,6 +181,8 @@ var runtimeMessages = []message{
 			{start: "panic: assertion failed: Page expected to be: ", runtime: true, fill: runtimeDown},                                         // bbolt, of containerd's metadata
 			{start: "panic: invalid page type: ", runtime: true, fill: runtimeDown},
 			{start: "panic: freepages: failed to get all reachable pages", runtime: true, fill: runtimeDown},
+			{start: "Create container failed with error: grpc: the connection is unavailable", fill: runtimeDown}, // dockerd 1.11 to 17.05
+			{start: "Error response from daemon: grpc: the connection is unavailable", fill: runtimeDown},
 			{start: "containerd: exit status ", fill: runtimeDown},                               // k3s up to 1.17
 			{start: "containerd exited: exit status ", fill: runtimeDown},                        // k3s and RKE2 run it, and end with it
 			{start: "Failed to start ", has: "containerd container runtime", fill: wholeMessage}, // systemd
