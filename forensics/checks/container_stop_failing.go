@@ -24,7 +24,8 @@ var containerStopFailing = forensics.Check{
 	Doc: `"StopContainer … failed", "StopPodSandbox … failed", "RemoveContainer … failed", "failed to destroy network for sandbox", errors of
 the shim: the kubelet tries again. Most often a process does not end since it waits in the kernel, or a mount of the container is in use.
 Three failures that continue at the end of the log are a warning; of a container that
-was killed and has not ended ("did not receive an exit event", "to be killed: wait container", DeadlineExceeded), one; and one answer to "docker rm" that it is busy. Of a few lines that were picked from a log, one root file
+was killed and has not ended ("did not receive an exit event", "to be killed: wait container", DeadlineExceeded), one; and one answer to "docker rm" that it is busy. An AppArmor
+profile that denies SIGKILL to the runtime (apparmor="DENIED" operation="signal") counts at once. Of a few lines that were picked from a log, one root file
 system that is busy is enough. Pods that are stuck in Terminating are left to pod-terminating-stuck.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
@@ -80,7 +81,7 @@ system that is busy is enough. Pods that are stuck in Terminating are left to po
 				look := incident.Look("shows which process is blocked in the kernel (state D), and where: no signal ends it", "ps", "-eo", "pid,state,wchan:32,args")
 				look.Risk = "none: read-only. ps reads command lines and can itself hang on a blocked process"
 				f.Remedies = []forensics.Remedy{incident.Look("shows the state of the containers", client, "ps", "-a"), look}
-				if strings.HasPrefix(i.Reason(), "AppArmor profile ") {
+				if i.Events[0].Origin == "kernel" && i.Events[0].Code == "EACCES" {
 					f.Remedies[1] = incident.Look("shows the profiles and what they are for; that of the container must allow signals of the runtime", "aa-status")
 				}
 			}

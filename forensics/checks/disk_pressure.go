@@ -34,9 +34,9 @@ kubelet or the runtime writes to it. If the kubelet's configuration could not be
 only a full disk is critical. Images outside of the runtime's directory (a remote snapshotter) are not counted.
 
 Where no disk was measured, logs and events show it: "no space left on device" of the kubelet or the runtime, twice or as the error that
-ends it, or a condition DiskPressure that lasts for minutes. In a text, a full /run counts, too: runtimes keep the state of containers there.
-A thin pool in which the runtime finds too few free blocks is no file system:
-only logs show it.`,
+ends it, or a condition DiskPressure that lasts for minutes. One that ends and comes again within hours counts, too. In a text, so does a
+full /run: runtimes keep the state of containers there. A thin pool in which the runtime finds too few free blocks is no file system: only
+logs show it.`,
 	Severity: forensics.Critical,
 	Needs:    orLogs(diskview.Needs),
 	Run: func(p *forensics.Pass) {

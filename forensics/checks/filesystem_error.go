@@ -13,6 +13,7 @@ import (
 	"github.com/nodeforensics/nodeforensics/forensics/logs"
 	"github.com/nodeforensics/nodeforensics/forensics/mounts"
 	"github.com/nodeforensics/nodeforensics/internal/pattern"
+	"github.com/nodeforensics/nodeforensics/internal/sorting"
 )
 
 // fileSystemError finds file systems that fail or are read-only, by logs alone.
@@ -22,7 +23,8 @@ var fileSystemError = forensics.Check{
 	Doc: `The kernel reports an error of a file system, remounts it read-only or shuts it down; the kubelet or the runtime reports "read-only
 file system" or "structure needs cleaning". A file system that is read-only or shut down stays so until it is mounted again. Where the mounts are known, one of
 them is left to mount-io-error, and others are information. Errors of the disk below it are its cause. A read-only path in the kubelet's log alone may also be a volume that a
-pod mounts read-only: it counts from three messages on, if the last is current.`,
+pod mounts read-only: it counts from three messages on, if the last is current. A path that only the kubelet or the runtime writes
+(/var/lib/containerd, /var/log/pods, …) counts at once.`,
 	Severity: forensics.Warning,
 	Needs:    logview.Needs,
 	Run: func(p *forensics.Pass) {
@@ -45,21 +47,11 @@ pod mounts read-only: it counts from three messages on, if the last is current.`
 			}
 			p.Report(f)
 		}
-		elsewhere, ofNode := spec, spec
-		elsewhere.Subject = func(e logs.Event) forensics.Entity {
-			if nodesOwn(e.Path) {
-				return forensics.Entity{}
-			}
-			return spec.Subject(e)
-		}
-		ofNode.Few, ofNode.Subject = 1, func(e logs.Event) forensics.Entity {
-			if !nodesOwn(e.Path) {
-				return forensics.Entity{}
-			}
-			return spec.Subject(e)
-		}
-		readOnly := logview.Events(p, "read-only")
-		for _, i := range slices.Concat(ofNode.Find(p, readOnly), elsewhere.Find(p, readOnly)) {
+		ofNode := spec
+		ofNode.Few = 1
+		own := func(e logs.Event) bool { return nodesOwn(e.Path) }
+		elsewhere := func(e logs.Event) bool { return !own(e) }
+		for _, i := range slices.Concat(ofNode.Find(p, sorting.Delete(logview.Events(p, "read-only"), elsewhere)), spec.Find(p, sorting.Delete(logview.Events(p, "read-only"), own))) {
 			f := i.Finding(p, i.Subject.ID+" has been read-only", i.Subject.ID+" was read-only")
 			if !nodesOwn(i.Subject.ID) {
 				f.Confidence, f.ConfidenceWhy = forensics.Possible, "the log says so; a volume that a pod mounts read-only looks the same"
@@ -76,8 +68,14 @@ pod mounts read-only: it counts from three messages on, if the last is current.`
 }
 
 // nodesOwn says whether a path is one that the kubelet or the runtime writes for itself: no pod mounts that read-only.
+// The root file systems of containers, which are below them, may be.
 func nodesOwn(path string) bool {
-	return slices.ContainsFunc([]string{"/tmp/runc-process", "/run/containerd/", "/var/lib/containerd/", "/var/lib/docker/", "/var/lib/containers/", "/var/log/pods/", "/var/lib/kubelet/device-plugins/"}, func(dir string) bool { return strings.HasPrefix(path, dir) }) && !strings.Contains(path, "/rootfs/") && !strings.Contains(path, "/merged/")
+	return !strings.Contains(path, "/rootfs/") && !strings.Contains(path, "/merged/") && slices.ContainsFunc(ownDirs, func(dir string) bool { return strings.HasPrefix(path, dir) })
+}
+
+// ownDirs are where they write; runc does so for a process that it starts in a container.
+var ownDirs = []string{
+	"/run/containerd/", "/tmp/runc-process", "/var/lib/containerd/", "/var/lib/containers/", "/var/lib/docker/", "/var/lib/kubelet/device-plugins/", "/var/log/pods/",
 }
 
 // failingFileSystems are those of no known mount about which the kernel reports errors.

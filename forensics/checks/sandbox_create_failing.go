@@ -82,7 +82,7 @@ func (k sandboxTrouble) report(p *forensics.Pass) {
 		if !k.network { // a try that is refused as the one before still runs is only said so
 			i.Last = logview.Latest(i.Last, logview.Last(logview.Events(p, "sandbox-create-echo")))
 			i.Last = logview.Latest(i.Last, logview.Last(reservedSandboxes(p)))
-			i.Last = logview.Latest(i.Last, logview.Last(logview.Events(p, "sandbox-begun")))
+			i.Last = logview.Latest(i.Last, logview.Last(triedAgain(p)))
 		}
 		if slices.ContainsFunc(i.Events, func(e logs.Event) bool { return e.Code != "DeadlineExceeded" }) {
 			i.Expect(p, logview.FewFailures)
@@ -111,6 +111,14 @@ func (k sandboxTrouble) report(p *forensics.Pass) {
 		}
 		p.Report(f)
 	}
+}
+
+// triedAgain are calls that create sandboxes, if none was created: the last of them has not ended.
+func triedAgain(p *forensics.Pass) []logs.Event {
+	if len(logview.Events(p, "sandbox-made")) > 0 {
+		return nil
+	}
+	return logview.Events(p, "sandbox-begun")
 }
 
 // refusedAgain are the sandboxes that the network plugin cannot take away of pods that it could not set up: it works no better since.

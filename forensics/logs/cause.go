@@ -75,6 +75,11 @@ const (
 	CauseServerNotThere Cause = "server-not-there" // a mount that answers with an error, since its server is gone
 )
 
+// denied says whether the kernel has denied that a container is killed.
+func (e Event) denied() bool {
+	return e.Kind == KindContainerStopFailed && e.Origin == "kernel" && e.Code == "EACCES"
+}
+
 // Cause is the cause that an event gives; "" where it gives no known one. It is computed from Kind, Reason and Code, so that evidence of
 // every version has it.
 func (e Event) Cause() Cause {
@@ -170,7 +175,7 @@ func (e Event) Cause() Cause {
 			return causeNoConnection
 		}
 	case KindContainerStopFailed, KindSandboxStopFailed: // a sandbox also waits for its network
-		if e.Code == "DeadlineExceeded" && e.Kind == KindContainerStopFailed || says("to be killed: wait container", "did not receive an exit event", "of kill - trying", "operation timeout", denies) {
+		if e.Code == "DeadlineExceeded" && e.Kind == KindContainerStopFailed || e.denied() || says("to be killed: wait container", "did not receive an exit event", "of kill - trying", "operation timeout") {
 			return causeNotKilled
 		}
 	case KindSandboxCreateFailed, kindSandboxEcho:

@@ -336,21 +336,22 @@ func runtimeDown(e *entry, o *occurrence) bool {
 	return kubeletOrigin(e.Origin) || !strings.Contains(text, "daemon at tcp://") // of a build's own
 }
 
-// sandboxBegun leaves out how it ended.
+// sandboxBegun tells the beginning of a call from its end.
 func sandboxBegun(e *entry, o *occurrence) bool {
 	o.Reason, o.Code = "", ""
-	return !strings.Contains(e.Message, " returns sandbox id ") && !strings.Contains(e.Message, " failed")
+	if strings.Contains(e.Message, " returns sandbox id ") {
+		o.Kind = kindSandboxMade
+	}
+	return !strings.Contains(e.Message, " failed")
 }
 
-// denies is what AppArmor does to a program that kills.
-const denies = " denies SIGKILL by "
-
-// signalDenied reads what AppArmor says of a SIGKILL that runc or crun sends to a container: `apparmor="DENIED" operation="signal" …
-// comm="runc" requested_mask="receive" … signal=kill peer="runc"`. The profile is that of the container.
+// signalDenied reads what AppArmor says of a SIGKILL that the runtime sends to a container: `apparmor="DENIED" operation="signal" …
+// profile="P" … denied_mask="receive" signal=kill peer="runc"`. P is the container's profile, and peer the sender's, which a process cannot choose as
+// it can its name; a process of the container has P, too.
 func signalDenied(e *entry, o *occurrence) bool {
-	comm := word(e.Message, `comm="`, `"`)
-	o.Reason, o.Code = "AppArmor profile "+cut(word(e.Message, `profile="`, `"`), maxName)+denies+cut(comm, maxName), ""
-	return strings.Contains(e.Message, `denied_mask="receive"`) && (comm == "runc" || comm == "crun" || comm == "systemd" || strings.HasPrefix(comm, "containerd-shim"))
+	peer := word(e.Message, `peer="`, `"`)
+	o.Reason, o.Code = "AppArmor profile "+cut(word(e.Message, `profile="`, `"`), maxName)+" denies SIGKILL by "+cut(peer, maxName), "EACCES"
+	return strings.Contains(e.Message, `denied_mask="receive"`) && (peer == "runc" || peer == "crun" || peer == "unconfined")
 }
 
 // dockerRemove reads `msg="error removing container" container=ID error="unable to remove filesystem for ID: …"`.

@@ -36,6 +36,8 @@ const (
 	kindShimSilent Kind = "shim-silent"
 	// kindSandboxBegun: containerd's `RunPodSandbox for &PodSandboxMetadata{…}`, before it is known how that ends.
 	kindSandboxBegun Kind = "sandbox-begun"
+	// kindSandboxMade is that it was created: `RunPodSandbox for &PodSandboxMetadata{…} returns sandbox id`.
+	kindSandboxMade Kind = "sandbox-made"
 	// kindSandboxSilent: `"PodSandboxStatus of sandbox for pod"` with DeadlineExceeded: the runtime waits for the sandbox. Container.
 	kindSandboxSilent Kind = "sandbox-silent"
 	// kindSandboxEcho: `"Failed to create sandbox for pod"`, `"CreatePodSandbox for pod failed"`, which follow the former. Reason.
@@ -208,6 +210,7 @@ var runtimeMessages = []message{
 		kind: kindSandboxBegun, severity: SeverityRoutine,
 		rules: []rule{{start: "RunPodSandbox for &Pod", fill: sandboxBegun}, {start: "RunPodsandbox for &Pod", fill: sandboxBegun}}, // up to containerd 1.3
 	},
+	{kind: kindSandboxMade, severity: SeverityRoutine},
 	{
 		kind: kindRuntimeAnswered, severity: SeverityRoutine,
 		rules: []rule{

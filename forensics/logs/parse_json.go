@@ -97,9 +97,6 @@ func (p *lineParser) levelled(e *entry, s *shape, fields []field) {
 			e.Severity = cmp.Or(logrusLevels[strings.ToUpper(f.Value[:min(len(f.Value), 4)])], 'I')
 		case "msg", "message":
 			e.Message = f.Value
-		case "reason": // of KubeVirt
-			f.Key = "err"
-			fallthrough
 		default:
 			e.Fields = append(e.Fields, f)
 		}
@@ -110,6 +107,9 @@ func (p *lineParser) levelled(e *entry, s *shape, fields []field) {
 		e.Origin = fromContainer
 	case !logrus:
 		e.Origin = ofApplication
+		if i := slices.IndexFunc(e.Fields, func(f field) bool { return f.Key == "reason" }); i >= 0 { // of KubeVirt
+			e.Fields[i].Key = "err"
+		}
 	}
 }
 

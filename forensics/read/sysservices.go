@@ -20,8 +20,9 @@ type serviceReader struct {
 	above int  // lines since then
 	// ends and writes are what the log beside it shows of the kubelet: then that tells more than a unit between two starts.
 	ends, writes bool
-	between      bool // what was found is such a unit
-	runs         bool // the unit
+	between      bool              // what was found is such a unit
+	runs         bool              // the unit
+	refused      *kubelet.Instance // what was found by the words of kubeadm
 }
 
 var (
@@ -45,9 +46,6 @@ var (
 	processStop    = pattern.New(`^State:\s+([Tt]) \((?:stopped|tracing stop)\)`)
 	processID      = pattern.New(`^(?:Tgid|Pid):\s+(\d+)`)
 )
-
-// byKubeadm begins what kubeadm says of a kubelet.
-const byKubeadm = "kubeadm says"
 
 // nearHeading is how many lines stand between the heading of a service, or the name of a process, and its state.
 const nearHeading = 12
@@ -73,11 +71,12 @@ func (r *serviceReader) line(s string, number int) {
 	}
 	if kubeadmRefused.MatchString(text) {
 		if r.to.kubelet == nil && !r.runs && !r.writes {
-			r.to.found(&kubelet.Instance{Expected: byKubeadm + " that its health port refuses connections (" + savedAt(r.name, number) + ")"}, r.name)
+			r.refused = &kubelet.Instance{Expected: "kubeadm says that its health port refuses connections (" + savedAt(r.name, number) + ")"}
+			r.to.found(r.refused, r.name)
 		}
 		return
 	}
-	if k := r.to.kubelet; k != nil && strings.HasPrefix(k.Expected, byKubeadm) && (kubeadmServed.MatchString(text) || r.writes) {
+	if k := r.to.kubelet; k != nil && k == r.refused && (kubeadmServed.MatchString(text) || r.writes) {
 		r.to.kubelet = nil // what it writes itself tells more
 	}
 	if ofKubelet.MatchString(text) {
